@@ -57,6 +57,7 @@ YOUNGER = {
     "Settled",
     "SettledBatches",
     "StatusDocument",
+    "WriterSchema",
 }
 
 

@@ -48,6 +48,7 @@ ADD = {
     "postgres": f"--conn-type postgres {SERVER}",
     "iceberg": """--conn-type generic --conn-extra '{"type": "rest", "uri": "https://HOST"}'""",
     "mariadb": f"--conn-type mysql {SERVER}",
+    "registry": "--conn-type http --conn-host HOST --conn-port PORT --conn-login USER",
 }
 ANY = "--conn-type TYPE"
 
@@ -94,10 +95,14 @@ def _fetch(conn_id: str, spec: Spec) -> str:
 
 
 def _kind(conn_id: str, spec: Spec) -> str:
-    """The use of a connection: the kind of the first source or target that names it."""
+    """The use of a connection: the kind of the first source or target that names it.
+
+    A connection that none has as its own is that of a schema registry.
+    """
     inputs = (*spec.sources.values(), *spec.statics.values())
     users = (*inputs, *spec.publish, *([spec.sink] if spec.sink else []))
-    return next(user.kind for user in users if getattr(user, "conn_id", None) == conn_id)
+    kinds = (user.kind for user in users if getattr(user, "conn_id", None) == conn_id)
+    return next(kinds, "registry")
 
 
 def _texts(value: Any, name: str = "") -> Iterator[str]:

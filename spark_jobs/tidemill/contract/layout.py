@@ -112,6 +112,10 @@ class Layout:
         """The documents of what was copied from a source's object store."""
         return self.home / "fetched" / source
 
+    def writer_schemas(self, conn_id: str) -> Path:
+        """The schemas that a schema registry gave, by its connection."""
+        return self.home / "schemas" / conn_id
+
     @property
     def docs(self) -> Path:
         return self.home / "docs"

@@ -9,6 +9,7 @@ from pyspark.sql.streaming import StreamingQuery
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.contract.outage import is_outage
 from tidemill.engine import callback_errors
+from tidemill.engine.frame_errors import frame_error
 from tidemill.engine.spark_internals.java_errors import SparkError, causes, converted
 from tidemill.spark_logs.partition_paths import disk_path
 
@@ -58,6 +59,8 @@ def from_spark(error: SparkError) -> TidemillError:
     error = converted(error)
     condition, state, text = _all_of(error)
     first = _shortened(text)
+    if of_frame := frame_error(text):
+        return of_frame
     if any(race in text for race in RACES):
         return QueryInterrupted(
             f"Another driver wrote to the same checkpoint: {first}",

@@ -229,10 +229,11 @@ class Spec(Model):
 
     @property
     def connections(self) -> tuple[str, ...]:
-        """The Airflow connections of inputs, targets and sink, each once."""
+        """The Airflow connections of inputs, targets, sink and schema registries, each once."""
         inputs = (*self.sources.values(), *self.statics.values())
         users = (*inputs, *self.publish, *([self.sink] if self.sink else []))
-        named = (getattr(user, "conn_id", None) for user in users)
+        named = [getattr(user, "conn_id", None) for user in users]
+        named += [source.value.registry for source in self.sources_of(KafkaSource).values()]
         return tuple(dict.fromkeys(conn_id for conn_id in named if conn_id is not None))
 
     @model_validator(mode="after")

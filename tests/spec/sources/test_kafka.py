@@ -43,6 +43,32 @@ def test_a_spec_with_a_kafka_source_loads() -> None:
     assert spec.sources["events"].columns == ("id", "at")
 
 
+def test_the_connection_of_a_registry_is_one_of_the_specs() -> None:
+    value = {"format": "avro", "schema": json.dumps(AVRO), "registry": "schemas"}
+    spec = {"sources": {"events": {"kind": "kafka", "subscribe": "events", "value": value}}}
+    assert parse(json.dumps(spec)).connections == ("tidemill_kafka", "schemas")
+
+
+def test_a_value_without_a_registry_is_written_as_before_there_were_any() -> None:
+    read = source(value={"format": "avro", "schema": json.dumps(AVRO)})
+    assert "registry" not in read.reading()["value"]
+    value = {"format": "avro", "schema": json.dumps(AVRO), "registry": "schemas"}
+    assert source(value=value).reading()["value"]["registry"] == "schemas"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"format": "csv", "schema": "id string", "options": {"sep": ";"}},
+        {"format": "avro", "schema": json.dumps(AVRO), "registry": "schemas"},
+    ],
+)
+def test_a_source_is_read_as_it_was(value: dict[str, Any]) -> None:
+    then, today = source(value=value), source(value={"format": "text"})
+    assert today.as_read(then.reading()).value == then.value
+    assert today.as_read({}).value == today.value
+
+
 @pytest.mark.parametrize("limit", ["maxOffsetsPerTrigger: 5", "minOffsetsPerTrigger: 5"])
 def test_the_trigger_once_ignores_limits_and_so_refuses_them(limit: str) -> None:
     with pytest.raises(SpecError) as error:
@@ -175,6 +201,17 @@ def test_what_spark_refuses_or_passes_over_is_refused(given: dict[str, Any], wor
         ({"schema": "a string", "options": {"sep": ",", "SEP": ";"}}, "twice"),
         ({"format": "avro", "schema": "a string"}, "JSON of a record"),
         ({"format": "avro", "schema": '"string"'}, "JSON of a record"),
+        ({"schema": "a string", "registry": "schemas"}, "not for json"),
+        ({"format": "avro", "registry": "schemas"}, "needs a schema"),
+        (
+            {
+                "format": "avro",
+                "schema": json.dumps(AVRO),
+                "options": {"avroschema": json.dumps(AVRO)},
+                "registry": "schemas",
+            },
+            "'avroSchema' would be a second one",
+        ),
         (
             {"format": "avro", "schema": json.dumps({**AVRO, "fields": [{"name": "_Record"}]})},
             "'_Record'",

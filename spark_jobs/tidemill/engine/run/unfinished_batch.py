@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tidemill.engine.run.new_schemas import run_to_the_end
 from tidemill.engine.run.query_run import QueryRun, Ran
 from tidemill.engine.sources.static_inputs import Pins
 from tidemill.generations.verify import open_generation
@@ -40,8 +41,8 @@ def repeat_unfinished(
         return None
     run.log(f"batch {generation.planned} runs again with the static inputs it was planned with")
     once = replace(query.options, trigger=StreamTrigger(TriggerKind.ONCE))
-    planned, statics = query.plan(pins)
-    return replace(query, options=once).run(planned, statics, backlog)
+    planned = query.plan(pins)
+    return run_to_the_end(replace(query, options=once), pins, planned, backlog)
 
 
 def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:

@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.kafka import spark_options
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
+from tidemill.engine.sources.framed_avro import Writers, writers_of
 from tidemill.engine.sources.kafka_value import fits, parse, raw
 from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.ledger.batch import Batch
@@ -50,7 +51,10 @@ class SparkKafkaSource(SparkSource[KafkaSource]):
 
     def stream(self, *, continuous: bool = False) -> DataFrame:
         spec = self.pipeline.spec
-        return stream(self.session, self.name, self.spec, spec, continuous=continuous)
+        writers = self._writers()
+        return stream(
+            self.session, self.name, self.spec, spec, writers=writers, continuous=continuous
+        )
 
     def schema(self) -> StructType:
         # Without records neither a connection nor the jars of the source are needed.
@@ -63,8 +67,14 @@ class SparkKafkaSource(SparkSource[KafkaSource]):
     def read_part(
         self, files: Sequence[tuple[Path, InputFile]], ranges: Sequence[Range]
     ) -> DataFrame:
-        reads = [read_batch(self.session, self.spec, *span) for span in _spans(ranges)]
+        writers = self._writers()
+        reads = [
+            read_batch(self.session, self.spec, *span, writers=writers) for span in spans(ranges)
+        ]
         return reduce(DataFrame.unionAll, reads) if reads else self.empty()
+
+    def _writers(self) -> Writers | None:
+        return writers_of(self.session, self.pipeline.layout, self.spec.value)
 
 
 def stream(
@@ -74,18 +84,21 @@ def stream(
     spec: Spec,
     environ: Mapping[str, str] = os.environ,
     *,
+    writers: Writers | None = None,
     continuous: bool = False,
 ) -> DataFrame:
     """The rows of new records.
 
     Args:
+        writers: The kept schemas, for values with a registry.
         continuous: For a continuous query, which Spark lets hold no generator.
 
     Raises:
         UsageError: the connection is missing or cannot be understood.
     """
     reader = _connected(session.readStream.name(name), source, environ)
-    return _rows(reader.options(**source.reader_options).load(), source, continuous=continuous)
+    records = reader.options(**source.reader_options).load()
+    return _rows(records, source, writers, continuous=continuous)
 
 
 def read_batch(
@@ -94,8 +107,27 @@ def read_batch(
     starting: Offsets,
     ending: Offsets,
     environ: Mapping[str, str] = os.environ,
+    *,
+    writers: Writers | None = None,
 ) -> DataFrame:
     """The rows of a range of records, shaped like those of `stream`.
+
+    Args:
+        starting: As for `records_between`.
+        ending: As for `records_between`.
+        writers: The kept schemas, for values with a registry.
+    """
+    return _rows(records_between(session, source, starting, ending, environ), source, writers)
+
+
+def records_between(
+    session: SparkSession,
+    source: KafkaSource,
+    starting: Offsets,
+    ending: Offsets,
+    environ: Mapping[str, str] = os.environ,
+) -> DataFrame:
+    """A range of records with Spark's own columns.
 
     Args:
         starting: Topic -> partition -> first offset; a partition that is missing here was added
@@ -116,18 +148,24 @@ def read_batch(
         "startingOffsets": json.dumps(first),
         "endingOffsets": json.dumps(ending),
     }
-    return _rows(_connected(session.read, source, environ).options(**options).load(), source)
+    return _connected(session.read, source, environ).options(**options).load()
 
 
 def _connected(reader: Reader, source: KafkaSource, environ: Mapping[str, str]) -> Reader:
     return reader.format("kafka").options(**spark_options(connection(source.conn_id, environ)))
 
 
-def _rows(records: DataFrame, source: KafkaSource, *, continuous: bool = False) -> DataFrame:
+def _rows(
+    records: DataFrame,
+    source: KafkaSource,
+    writers: Writers | None = None,
+    *,
+    continuous: bool = False,
+) -> DataFrame:
     value = source.value
     origin = F.concat(F.lit("kafka:"), F.concat_ws("/", "topic", "partition", "offset"))
     own = [_record_column(kind, source).alias(name) for kind, name in source.include.items()]
-    parsed = parse(value)
+    parsed = parse(value, writers)
     if parsed is None:
         column = F.col("value").cast("string") if value.format == "text" else F.col("value")
         columns = [column.alias("value")]
@@ -171,7 +209,7 @@ def _record_column(kind: str, source: KafkaSource) -> Column:
     return F.col(kind)
 
 
-def _spans(ranges: Iterable[Range]) -> list[tuple[Offsets, Offsets]]:
+def spans(ranges: Iterable[Range]) -> list[tuple[Offsets, Offsets]]:
     """Joins offsets into as few reads as possible, each with one range per partition."""
     rounds: list[dict[tuple[str, int], Range]] = []
     for one in joined(ranges):

@@ -12,15 +12,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from tidemill.engine.sources.columns import CORRUPT, schema_of
+from tidemill.engine.sources.framed_avro import DATA, Writers, by_writer
 from tidemill.engine.sources.json_lines import ends_with_object
 from tidemill.spec.sources.kafka_value import READER_SCHEMA, KafkaValue
 
 
-def parse(value: KafkaValue) -> Column | None:
+def parse(value: KafkaValue, writers: Writers | None = None) -> Column | None:
     """The value as a struct; None for the formats that are one column.
 
     The struct has the field `_corrupt`, or is null, where json and csv do not parse; of avro it has
     the one field `record`, which is null then.
+
+    Args:
+        writers: The kept schemas, for values with a registry.
     """
     text = F.col("value").cast("string")
     if value.format == "json":
@@ -29,9 +33,18 @@ def parse(value: KafkaValue) -> Column | None:
         return F.from_csv(_line(text), _schema(value), _options(value))
     if value.format == "avro":
         options = {"mode": "PERMISSIVE", **value.reader_options}
+        schema = str(value.schema_)
+        if value.registry is not None:
+            options[READER_SCHEMA] = _within(schema)
+            return by_writer(
+                value.registry,
+                writers or Writers(),
+                lambda writer: from_avro(F.expr(DATA), _within(writer), options),
+                schema,
+            )
         if READER_SCHEMA in options:
             options[READER_SCHEMA] = _within(options[READER_SCHEMA])
-        return from_avro("value", _within(str(value.schema_)), options)
+        return from_avro("value", _within(schema), options)
     return None
 
 

@@ -18,7 +18,9 @@ from tidemill.sources.kafka.broker import Broker, Topic
 from tidemill.sources.kafka.held_records import verify_records
 from tidemill.sources.kafka.lag import record_arrivals
 from tidemill.sources.kafka.probe import KafkaProbeResult, probe
+from tidemill.sources.kafka.schema_registry import RegistryUnreachable, open_registry
 from tidemill.sources.kafka.topics import record_topics, topics_today, verify_topics
+from tidemill.sources.kafka.writer_schemas import WriterSchemas, subjects_of
 from tidemill.sources.open_source import OpenSource
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, ends_of
@@ -32,6 +34,18 @@ class OpenKafkaSource(OpenSource[KafkaSource]):
 
     def probe(self, batches: Sequence[Batch]) -> KafkaProbeResult:
         return probe(self.name, self.spec, self.pipeline, batches, self.environ)
+
+    def fetch(self, run: LeasedRun) -> None:
+        conn_id = self.spec.value.registry
+        if conn_id is None:
+            return
+        schemas = WriterSchemas(run.layout, conn_id, run.clock)
+        try:
+            with open_registry(conn_id, self.environ) as registry:
+                schemas.follow(registry, subjects_of(self.spec.topics or ()))
+        except RegistryUnreachable as error:
+            # Values of kept schemas need no registry; one of another schema ends the query.
+            run.log(f"sources.{self.name}: going on with the schemas that are kept. {error.what}")
 
     def partitions(self) -> int:
         return sum(len(topic.partitions) for topic in self._topics().values())

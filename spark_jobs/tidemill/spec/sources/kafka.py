@@ -210,7 +210,7 @@ class KafkaSource(BaseSource):
         return {"startingOffsets": start if isinstance(start, str) else json.dumps(start)}
 
     def as_read(self, fields: Mapping[str, Any]) -> Self:
-        value = KafkaValue.model_validate(fields.get("value", self.value))
+        value = KafkaValue.of_reading(fields["value"]) if "value" in fields else self.value
         return super().as_read({**fields, "value": value})
 
     @field_validator("options")

@@ -1,13 +1,14 @@
 """How the value of a Kafka record becomes columns."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from tidemill.contract.syntax.ddl import column_names, column_types
 from tidemill.spec.formats.rules import FALLS_BACK, WITH_DATE, with_defaults
-from tidemill.spec.model import Model
+from tidemill.spec.model import Model, PlainName
 from tidemill.spec.sources.base import Ddl, Options, as_text, check_names, checked_columns
 
 # A record that does not parse is kept beside the others, whatever the spec says.
@@ -27,13 +28,24 @@ class KafkaValue(Model):
 
     Attributes:
         format: `text` and `binary` make one column, `value`.
-        schema_: Spark DDL for json and csv; the writer's schema as JSON for avro.
+        schema_: Spark DDL for json and csv; for avro the writer's schema as JSON, or with a
+            `registry` the reader's.
         options: The options of Spark's `from_json`, `from_csv` or `from_avro`.
+        registry: The Airflow connection (type `http`) of the schema registry with the writer
+            schemas of avro values, each of which begins with Confluent's frame: a zero byte and
+            four bytes of schema id.
     """
 
     format: Literal["json", "csv", "avro", "text", "binary"] = "json"
     schema_: Ddl | None = Field(default=None, alias="schema")
     options: Options = {}
+    # Left out where it is not given, as by the versions that did not know it.
+    registry: PlainName | None = Field(default=None, exclude_if=lambda given: given is None)
+
+    @classmethod
+    def of_reading(cls, fields: Mapping[str, Any]) -> Self:
+        """The value as a record of how a source was read has it, by the names in this class."""
+        return cls.model_validate({name.removesuffix("_"): one for name, one in fields.items()})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -72,6 +84,21 @@ class KafkaValue(Model):
                 msg = f"option '{name}' has no place here: {reasons[name.lower()]}"
                 raise ValueError(msg)
         return options
+
+    @model_validator(mode="after")
+    def _registry_fits_the_format(self) -> Self:
+        if self.registry is None:
+            return self
+        if self.format != "avro":
+            msg = f"registry is for avro values in Confluent's frame, not for {self.format}"
+            raise ValueError(msg)
+        if READER_SCHEMA in self.reader_options:
+            msg = (
+                f"with a registry, schema is the schema to read with, and option '{READER_SCHEMA}' "
+                "would be a second one; remove it"
+            )
+            raise ValueError(msg)
+        return self
 
     @model_validator(mode="after")
     def _schema_fits_the_format(self) -> Self:

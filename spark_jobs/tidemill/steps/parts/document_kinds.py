@@ -31,6 +31,7 @@ from tidemill.sources.files.clean_source import Cleaned, CleanedUpTo, Cleaning
 from tidemill.sources.files.objects.fetched import Fetched
 from tidemill.sources.kafka.lag import Arrivals
 from tidemill.sources.kafka.topics import TopicRecord
+from tidemill.sources.kafka.writer_schemas import WriterSchema
 from tidemill.storage.lease import Holder, Released
 
 
@@ -67,6 +68,7 @@ DOCUMENT_KINDS = (
     DocumentKind(Takeover, "generations"),
     DocumentKind(BoundSource, "ledger/*/sources", r"[^.]+\.json"),
     DocumentKind(TopicRecord, "ledger/*/topics", r"[^.].*\.json"),
+    DocumentKind(WriterSchema, "schemas/*"),
     DocumentKind(Start, "ledger/*/starts"),
     DocumentKind(Batch, "ledger/*"),
     DocumentKind(Manifest, "table/_*/batch=*", r"_manifest\.json"),
