@@ -1,22 +1,77 @@
-"""`tidemill checkpoint`: Spark's own logs of a pipeline, after a power cut."""
+"""`tidemill checkpoint`: Spark's own logs of a pipeline, shown, or fixed after a power cut."""
 
-from typer import Typer
+from typing import Annotated
+
+from typer import Option, Typer
 
 from tidemill.cli.run import manual_run_id
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Csv, Json, PipelineName, Quantity, Screen
 from tidemill.cli.write_rule import DryRun, Yes, agreed
+from tidemill.cli.zones import Utc, time_shown, zone_of
+from tidemill.contract.layout import Layout
 from tidemill.generations.repairs.plan import planned_repairs
+from tidemill.reporting.checkpoint_batches import CheckpointBatch, read_checkpoint_batches
+from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.spec.root import existing_root
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 
 checkpoint = Typer(
-    name="checkpoint", help="Fix Spark's own logs after a power cut.", no_args_is_help=True
+    name="checkpoint",
+    help="Show Spark's batches, or fix its logs after a power cut.",
+    no_args_is_help=True,
 )
+Limit = Annotated[int, Option("--limit", min=1, help="Most batches to show, the newest.")]
+QUANTITIES = ("files_read", "files_written", "rows_in", "rows", "rejected")
+COLUMNS = ("batch", "state", "committed", "run_id", *QUANTITIES)
+COLUMNS_OF_INCREMENT = ("increment", "verdict", "event", "offsets")
 
 
-@checkpoint.callback()
-def _group() -> None:
-    """A group, although it has one command only."""
+@checkpoint.command("show")
+def show(
+    name: PipelineName,
+    limit: Limit = 20,
+    utc: Utc = False,
+    json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """Show each batch with its run, files, offsets and rows, and the increment that it became.
+
+    Examples:
+      tidemill checkpoint show tides
+      tidemill checkpoint show tides --limit 1000 --csv
+    """
+    screen = Screen(json, csv)
+    find(name)
+    found = read_checkpoint_batches(Layout(existing_root(), name), limit)
+    if json:
+        screen.document({"pipeline": name, **found.model_dump(mode="json")})
+        return
+    if not found.batches and not csv:
+        screen.line(f"{name}: Spark has planned no batch yet")
+        return
+    zone = zone_of(name, utc)
+    screen.table(
+        f"{name}: {found.generation}, planned up to batch {found.planned}, committed up to "
+        f"{found.committed}, recorded up to {found.recorded}",
+        (*COLUMNS, *COLUMNS_OF_INCREMENT),
+        (
+            (
+                one.batch,
+                one.state,
+                one.committed and time_shown(one.committed, zone),
+                one.run_id,
+                *_quantities(one),
+                *(getattr(one, column) for column in COLUMNS_OF_INCREMENT),
+            )
+            for one in found.batches
+        ),
+    )
+
+
+def _quantities(one: CheckpointBatch) -> list[Quantity | None]:
+    values = (getattr(one, column) for column in QUANTITIES)
+    return [None if value is None else Quantity(value) for value in values]
 
 
 @checkpoint.command("repair")
