@@ -17,7 +17,7 @@ from tidemill.cli.app import app
 from tidemill.contract.errors import ExitCode
 
 READS = {
-    *("check", "preview", "test", "render", "plan", "example list", "schema infer"),
+    *("check", "preview", "test", "drill", "render", "plan", "example list", "schema infer"),
     *("doctor", "info", "status", "rows", "late", "diff", "sql", "where", "history", "explain"),
     *("journal show", "lease show", "checkpoint show", "state list", "state show"),
     # Groups: what stands below them has the options.

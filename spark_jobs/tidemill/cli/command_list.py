@@ -26,7 +26,6 @@ from tidemill.cli import (
     state,
     status,
     stream,
-    test,
     where,
 )
 from tidemill.cli.decisions import (
@@ -43,6 +42,7 @@ from tidemill.cli.decisions import (
     upgrade,
 )
 from tidemill.cli.project import example, init, new, render, suite
+from tidemill.cli.testing import drill, test
 from tidemill.cli.upkeep import upkeep, vacuum
 
 Command = Callable[..., Any]
@@ -55,6 +55,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         check.check,
         preview.preview,
         test.test,
+        drill.drill,
         render.render,
         plan.plan,
         example.example,

@@ -1,0 +1,1 @@
+"""The commands that put a pipeline to the test."""

@@ -1,0 +1,1 @@
+"""The fault drill: runs of a pipeline's copy are killed, and its tables compared."""
