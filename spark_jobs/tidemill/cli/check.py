@@ -12,7 +12,7 @@ from typer import Argument, Exit, Option
 
 from tidemill.cli.completion import pipelines
 from tidemill.cli.problem_formats import github_lines, junit_report
-from tidemill.cli.screen import Json, Screen
+from tidemill.cli.screen import Csv, Json, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.spec.catalog import spec_files
@@ -46,7 +46,11 @@ OnSpark = Annotated[
 
 
 def check(
-    names: Names = None, spark: OnSpark = False, format: Format = "text", json: Json = False
+    names: Names = None,
+    spark: OnSpark = False,
+    format: Format = "text",
+    json: Json = False,
+    csv: Csv = False,
 ) -> None:
     """Find mistakes in specs, transforms, suites and DAGs; no database, no data.
 
@@ -64,10 +68,12 @@ def check(
     from tidemill.steps.read_only.checks.dag_integrity import airflow_installed, check_dags
     from tidemill.steps.read_only.checks.spec_notes import spec_notes
 
-    screen = Screen(json)
-    if json and format != "text":
+    screen = Screen(json, csv)
+    if (json or csv) and format != "text":
         raise UsageError(
-            "--json and --format exclude each other.", remedy="Give one of them.", format=format
+            f"{'--json' if json else '--csv'} and --format exclude each other.",
+            remedy="Give one of them.",
+            format=format,
         )
     problems = check_pipelines(names or ())
     if spark:
@@ -105,7 +111,7 @@ def _show(
 ) -> None:
     for line in left_out:
         screen.line(line)
-    if problems:
+    if problems or screen.as_csv:
         rows = ((_shown(p.file), p.line, _what(p), p.remedy) for p in problems)
         screen.table(counted(len(problems), "problem"), ("file", "line", "what", "remedy"), rows)
     else:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from typer import Exit, Option
 
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.counted import counted
 from tidemill.main import sentence
 
@@ -21,7 +21,9 @@ Input = Annotated[
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows of either kind to show.")]
 
 
-def preview(name: PipelineName, input: Input, limit: Limit = 10, json: Json = False) -> None:
+def preview(
+    name: PipelineName, input: Input, limit: Limit = 10, json: Json = False, csv: Csv = False
+) -> None:
     """Try transform and suite on a sample; publishes and keeps nothing.
 
     Examples:
@@ -30,7 +32,7 @@ def preview(name: PipelineName, input: Input, limit: Limit = 10, json: Json = Fa
     """
     from tidemill.steps.read_only.preview import preview as make
 
-    screen = Screen(json)
+    screen = Screen(json, csv)
     with screen.busy("preview …"):
         made = make(name, input, limit, screen.line)
     if json:
@@ -46,17 +48,18 @@ def preview(name: PipelineName, input: Input, limit: Limit = 10, json: Json = Fa
         )
     else:
         _table(screen, counted(made.rows, "row"), made.good)
-        _table(screen, f"{made.rejected:,} rejected", made.refused)
+        _table(screen, f"{made.rejected:,} rejected", made.refused, aside=True)
         if made.gate is not None:
             screen.line(sentence(made.gate))
     if made.gate is not None:
         raise Exit(int(made.gate.exit_code))
 
 
-def _table(screen: Screen, title: str, rows: tuple[dict[str, Any], ...]) -> None:
+def _table(
+    screen: Screen, title: str, rows: tuple[dict[str, Any], ...], *, aside: bool = False
+) -> None:
     if rows:
-        screen.table(
-            f"{title}, of which {len(rows)}", list(rows[0]), [[*row.values()] for row in rows]
-        )
+        values = [[*row.values()] for row in rows]
+        screen.table(f"{title}, of which {len(rows)}", list(rows[0]), values, aside=aside)
     else:
         screen.line(title)

@@ -9,9 +9,9 @@ from typer import Exit, Option
 from tidemill.cli.decisions.options import By
 from tidemill.cli.decisions.recompute import ask_for_partitions
 from tidemill.cli.run import manual_run_id
-from tidemill.cli.screen import Json, PipelineName, Quantity, Screen
+from tidemill.cli.screen import Csv, Json, PipelineName, Quantity, Screen
 from tidemill.cli.write_rule import DryRun
-from tidemill.contract.errors import ExitCode
+from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.run_context import RunContext
 
@@ -31,6 +31,7 @@ def requalify(
     by: By = None,
     dry_run: DryRun = False,
     json: Json = False,
+    csv: Csv = False,
 ) -> None:
     """Judge published rows by today's suite; takes in nothing, takes back nothing.
 
@@ -40,7 +41,9 @@ def requalify(
     """
     from tidemill.steps.read_only.requalify import requalify as judge_again
 
-    screen, pipeline = Screen(json), open_pipeline(name)
+    if csv and backfill:
+        raise UsageError("--csv and --backfill exclude each other.", remedy="Give one of them.")
+    screen, pipeline = Screen(json, csv), open_pipeline(name)
     run = RunContext(pipeline, manual_run_id("requalify"), screen.line)
     with screen.busy("requalify …"):
         report = judge_again(run)

@@ -80,7 +80,7 @@ class Screen:
         if as_json and as_csv:
             raise UsageError("--json and --csv exclude each other.", remedy="Give one of them.")
         self.as_json = as_json
-        self._as_csv = as_csv
+        self.as_csv = as_csv
         self._err = _console(stderr=True)
         self._out = self._err if as_json or as_csv else _console()
 
@@ -92,15 +92,25 @@ class Screen:
         """A line on standard error."""
         self._err.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    def table(
+        self,
+        title: str,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        *,
+        aside: bool = False,
+    ) -> None:
         """A table of values; None is shown as nothing, what is nested as JSON.
 
         In a window the columns are aligned. In a pipe a row is a line, with a tab between values.
+
+        Args:
+            aside: Whether it only goes with the command's rows: CSV holds one table.
         """
         if title:
             # As the table's own title it would be broken at the table's width.
             self._out.print(Text(title, style="bold"), soft_wrap=True)
-        if self._as_csv:
+        if self.as_csv and not aside:
             lines = csv.writer(sys.stdout, lineterminator="\n")
             lines.writerows([columns, *([_cell(value) for value in row] for row in rows)])
             return

@@ -57,7 +57,11 @@ def list_operators(name: PipelineName, json: Json = False, csv: Csv = False) -> 
 
 @state.command("show")
 def show(
-    name: PipelineName, operator: Operator = None, limit: Limit = 20, json: Json = False
+    name: PipelineName,
+    operator: Operator = None,
+    limit: Limit = 20,
+    json: Json = False,
+    csv: Csv = False,
 ) -> None:
     """Show the keys and values that the operators keep after the last batch.
 
@@ -66,11 +70,23 @@ def show(
     """
     from tidemill.steps.read_only.state import show_state
 
-    screen = Screen(json)
+    screen = Screen(json, csv)
     with screen.busy("state …"):
         found = show_state(name, operator, limit)
     if json:
         screen.document({"pipeline": name, "state": [asdict(part) for part in found]})
+        return
+    if csv:
+        columns = tuple(dict.fromkeys(column for part in found for column in part.columns))
+        screen.table(
+            "",
+            ("operator", "operator name", "part", *columns),
+            (
+                (part.operator, part.name, part.part, *(row.get(column) for column in columns))
+                for part in found
+                for row in part.rows
+            ),
+        )
         return
     for part in found:
         title = f"operator {part.operator}, {part.name}{f', {part.part}' if part.part else ''}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Exit, Option
 
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode
 
@@ -50,6 +50,7 @@ def drill(
     into: Into = None,
     limit: Limit = 20,
     json: Json = False,
+    csv: Csv = False,
 ) -> None:
     """Kill runs of a pipeline's copy, and show that it publishes the same rows; needs Spark.
 
@@ -65,7 +66,7 @@ def drill(
     from tidemill.steps.read_only.drill.drill import drill as kill_and_compare
     from tidemill.steps.read_only.drill.scratch_copy import make_copy
 
-    screen, pipeline = Screen(json), open_pipeline(name)
+    screen, pipeline = Screen(json, csv), open_pipeline(name)
     seed = randrange(SEEDS) if seed is None else seed  # noqa: S311 - kills, no secrets
     copy = make_copy(pipeline, into, files)
     folder = copy.folder
@@ -123,15 +124,24 @@ def _document(kills: Sequence[Kill], tables: Sequence[Comparison]) -> dict[str, 
 
 def _show(screen: Screen, tables: Sequence[Comparison], folder: Path) -> None:
     for one in tables:
-        if one.equal:
-            screen.line(f"equal: {one.table}, {counted(one.rows, 'row')}")
-            continue
-        columns = ("change", *one.apart.columns)
-        screen.table(
-            f"DIFFERENT: {one.table}, {counted(one.rows, 'row')} without kills; with them "
-            f"{one.apart.removed:,} missing, {one.apart.added:,} too many",
-            columns,
-            ([row[column] for column in columns] for row in one.apart.rows),
+        rows = counted(one.rows, "row")
+        screen.line(
+            f"equal: {one.table}, {rows}"
+            if one.equal
+            else f"DIFFERENT: {one.table}, {rows} without kills; with them "
+            f"{one.apart.removed:,} missing, {one.apart.added:,} too many"
         )
-    if not all(one.equal for one in tables):
+    differing = [one for one in tables if not one.equal]
+    if differing or screen.as_csv:
+        columns = tuple(dict.fromkeys(name for one in differing for name in one.apart.columns))
+        rows_apart = ((one.table, row) for one in differing for row in one.apart.rows)
+        screen.table(
+            "",
+            ("table", "change", *columns),
+            (
+                (table, row["change"], *(row.get(name) for name in columns))
+                for table, row in rows_apart
+            ),
+        )
+    if differing:
         screen.line(f"The copy with both runs stays in {folder}.")
