@@ -21,7 +21,7 @@ SHOWN_BESIDE = {"new", "suite infer"}
 
 
 def leaves() -> dict[str, Any]:
-    """Every command that is no group, by its words."""
+    """Every command that has none below it, by its words."""
     found = {str(one.id): one.values[0] for one in commands()}
     return {name: one for name, one in found.items() if not hasattr(one, "commands")}
 

@@ -10,16 +10,19 @@ from tidemill.steps.read_only.drill.drill import compare
 FILES = "publish: [{kind: delta}, {kind: files}]"
 
 
-def history(home: Path, *increments: tuple[int, ...], rejected: tuple[str, ...] = ()) -> History:
+def history(
+    home: Path, *increments: tuple[int, ...], rejected: tuple[str, ...] = (), by: int = 0
+) -> History:
     """A pipeline that has published increments of rows with these ids.
 
     Args:
-        rejected: The records that the first of them rejects.
+        rejected: The records that one of them rejects.
+        by: Which.
     """
     home.mkdir()
     found = History(home, more=FILES)
     for number, ids in enumerate(increments):
-        refused = [] if number else [reject(record) for record in rejected]
+        refused = [reject(record) for record in rejected] if number == by else []
         found.increment(rows(*ids), refused)
         found.publish()
     return found
@@ -53,3 +56,9 @@ def test_a_table_that_only_one_run_has_is_a_difference(tmp_path: Path) -> None:
     other = history(tmp_path / "other", (1,))
     assert differences(one, other)["rejected"] == (2, 2, 0)
     assert differences(other, one)["rejected"] == (0, 0, 2)
+
+
+def test_rejected_rows_are_the_same_whichever_batch_has_rejected_them(tmp_path: Path) -> None:
+    one = history(tmp_path / "one", (1,), (2,), rejected=("bad", "worse"), by=0)
+    other = history(tmp_path / "other", (1,), (2,), rejected=("worse", "bad"), by=1)
+    assert differences(one, other)["rejected"] == (2, 0, 0)

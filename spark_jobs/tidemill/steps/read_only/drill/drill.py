@@ -10,6 +10,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.log import Log
 from tidemill.file_formats.delta_diff import RowsDiff, open_newest, rows_apart
 from tidemill.journal.published_files import files_now
+from tidemill.publish.rejected.table import SAID
 from tidemill.steps.read_only.drill.killed_run import (
     Kill,
     QuietRunFailed,
@@ -89,12 +90,16 @@ def compare(quiet: Layout, killed: Layout, limit: int) -> Iterator[Comparison]:
 
 def _tables(layout: Layout) -> Iterator[tuple[str, ds.Dataset]]:
     """What readers find: the Delta tables, and the rows of the files that are listed."""
+    import pyarrow as pa
     import pyarrow.dataset as ds
 
-    for path in (layout.table, layout.rejected):
-        found = open_newest(path)
-        if found is not None:
-            yield path.name, found
+    table, rejected = open_newest(layout.table), open_newest(layout.rejected)
+    if table is not None:
+        yield layout.table.name, table
+    if rejected is not None:
+        # After a kill a batch may hold more files, so that a row's batch is another one.
+        said = [field for field in rejected.schema if field.name in SAID]
+        yield layout.rejected.name, rejected.replace_schema(pa.schema(said))
     files = [str(layout.home / file.path) for file in files_now(layout)]
     if files:
         base = str(layout.home)
