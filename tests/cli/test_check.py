@@ -185,6 +185,47 @@ def test_an_expectation_that_great_expectations_does_not_know_is_found_with_its_
     assert found(tidemill("check", NAME, "--json")) == {(SUITE, line, remedy)}
 
 
+def add_plugins(mill: OrdersPipeline, suite_type: str, engine: str) -> int:
+    """An expectation of the user's own for one engine, and its line where the suite names one."""
+    plugin = mill.home / "project/expectations/plugins/even.py"
+    plugin.parent.mkdir()
+    plugin.write_text(
+        "raise RuntimeError\n"
+        "class Even(ColumnMapMetricProvider):\n"
+        "    condition_metric_name = 'column_values.even'\n"
+        f"    @column_condition_partial(engine={engine})\n"
+        "    def _condition(cls, column, **_):\n"
+        "        return column % 2 == 0\n"
+        "class ExpectColumnValuesToBeEven(ColumnMapExpectation):\n"
+        "    map_metric = 'column_values.even'\n"
+    )
+    return edit(mill, SUITE, "expect_column_values_to_be_between", suite_type)
+
+
+def test_an_expectation_of_the_users_own_is_known_and_none_of_its_code_runs(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
+    add_plugins(mill, "expect_column_values_to_be_even", "SparkDFExecutionEngine")
+
+    assert tidemill("check", NAME, "--json").json["problems"] == []
+
+
+@pytest.mark.parametrize(
+    ("suite_type", "remedy"),
+    [
+        ("expect_column_values_to_be_evn", "Did you mean 'expect_column_values_to_be_even'?"),
+        ("expect_column_values_to_be_even", "Write it with engine=SparkDFExecutionEngine too."),
+    ],
+    ids=["misspelt", "for pandas alone"],
+)
+def test_an_expectation_of_the_users_own_that_cannot_be_judged_is_found(
+    tidemill: Tidemill, mill: OrdersPipeline, suite_type: str, remedy: str
+) -> None:
+    line = add_plugins(mill, suite_type, "PandasExecutionEngine")
+
+    assert found(tidemill("check", NAME, "--json")) == {(SUITE, line, remedy)}
+
+
 def test_all_problems_of_all_three_files_are_listed_together(
     tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tidemill.gate.columns import parse_columns
+from tidemill.gate.columns import Column, parse_columns
 from tidemill.gate.equivalence import obstacle
 from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Expectation, Suite
@@ -68,9 +68,18 @@ def choose_engine(
         return EngineChoice("spark", f"files are {other}")
     parsed = parse_columns(columns)
     for expectation in suite.expectations:
-        why = obstacle(expectation, parsed)
+        why = _obstacle(suite, expectation, parsed)
         if why is not None:
             return EngineChoice("spark", why)
     if uncompressed_bytes > limit:
         return EngineChoice("spark", f"{uncompressed_bytes} bytes exceed {limit}")
     return EngineChoice("in_process", f"{uncompressed_bytes} bytes are within {limit}")
+
+
+def _obstacle(suite: Suite, expectation: Expectation, columns: Mapping[str, Column]) -> str | None:
+    if expectation.type not in suite.own:
+        return obstacle(expectation, columns)
+    # Here and not above: it imports Great Expectations, which costs seconds.
+    from tidemill.gate.own_expectations import obstacle_of_own
+
+    return obstacle_of_own(suite, expectation, columns)

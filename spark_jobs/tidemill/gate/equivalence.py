@@ -122,10 +122,17 @@ EQUIVALENT: Mapping[str, Rule] = {
 }
 
 
-def obstacle(expectation: Expectation, columns: Columns) -> str | None:
-    """The reason why pandas could judge this expectation differently from Spark; None if none."""
+def obstacle(
+    expectation: Expectation, columns: Columns, *, like: str | None = None, vouched: bool = False
+) -> str | None:
+    """The reason why pandas could judge this expectation differently from Spark; None if none.
+
+    Args:
+        like: The shipped type that it narrows, where it is one of the user's own.
+        vouched: Whether its author wrote it for both engines.
+    """
     kind, kwargs = expectation.type, expectation.kwargs
-    rule = EQUIVALENT.get(kind)
+    rule = _anything if vouched else EQUIVALENT.get(like or kind)
     if rule is None:
         return f"{kind} is judged on Spark only"
     if "column_set" in kwargs or kind in _ABOUT_THE_TABLE:

@@ -6,13 +6,15 @@ hash work on the JSON alone.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.sql_text import java_call
+from tidemill.gate.gx_project import GxProject, hash_of_plugins, project_of
+from tidemill.gate.known_expectations import known_expectations
 from tidemill.increments.judgement import Scope, Severity
 from tidemill.spec.pipeline_files import NO_SUITE
 
@@ -58,18 +60,31 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite: its name, its expectations in order, and the JSON it was read from."""
+    """A suite.
+
+    Args:
+        expectations: In order.
+        raw: The JSON it was read from.
+        own: The type of each expectation that its project defines -> the file that does.
+        own_code: The hash of these files; empty where there are none.
+    """
 
     name: str
     path: Path
     expectations: tuple[Expectation, ...]
     raw: Mapping[str, Any]
+    own: Mapping[str, Path] = field(default_factory=dict)
+    own_code: str = ""
+
+    @property
+    def project(self) -> GxProject:
+        return project_of(self.path)
 
     @property
     def hash(self) -> str:
-        """Changes when the suite was fixed, and not when it was only formatted again."""
+        """Changes when the suite or the code that it names was fixed, not when it was formatted."""
         canonical = json.dumps(self.raw, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return hashlib.sha256((canonical + self.own_code).encode()).hexdigest()
 
     def of_scope(self, scope: Scope) -> tuple[Expectation, ...]:
         return tuple(e for e in self.expectations if e.scope == scope)
@@ -90,7 +105,8 @@ def load_suite(path: Path) -> Suite:
         path: Such as `expectations/suites/shop_orders.json`.
 
     Raises:
-        SuiteError: there is no such file, or it is not a suite.
+        SuiteError: there is no such file, or it is not a suite; or its project's settings, which
+            say where expectations of its own are, cannot be read.
     """
     try:
         raw = json.loads(path.read_bytes())
@@ -122,7 +138,24 @@ def load_suite(path: Path) -> Suite:
             remedy="Add an expectation, or say gate: {suite: none} in the spec.",
             path=path,
         )
-    return Suite(raw["name"], path, expectations, raw)
+    own = _own(path, {one.type for one in expectations})
+    return Suite(raw["name"], path, expectations, raw, own, hash_of_plugins(own.values()))
+
+
+def _own(path: Path, types: Collection[str]) -> Mapping[str, Path]:
+    """The types that Great Expectations does not ship, and the files that define them."""
+    shipped = known_expectations()
+    wanted = set(types) - set(shipped)
+    if not shipped or not wanted:
+        return {}
+    project = project_of(path)
+    try:
+        defined = project.own_expectations()
+    except ValueError as error:
+        raise SuiteError(
+            f"{project.file} cannot be read: {error}.", remedy="Fix it.", path=project.file
+        ) from error
+    return {kind: file for kind, file in defined.items() if kind in wanted}
 
 
 def _expectation(path: Path, raw: Any) -> Expectation:

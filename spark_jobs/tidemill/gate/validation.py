@@ -30,6 +30,7 @@ from great_expectations.expectations.expectation_configuration import (  # noqa:
 from great_expectations.expectations.metadata_types import FailureSeverity  # noqa: TID253
 
 from tidemill.gate.engine_choice import Engine
+from tidemill.gate.own_expectations import completed, import_own
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Expectation, Suite, SuiteError
 from tidemill.increments.judgement import CheckBroke
@@ -97,7 +98,10 @@ def validate(
     judged = tuple(zip(results, suite.expectations, strict=True))
     # Spark computes many metrics at once: what is said of one column may be of another.
     _refuse_broken(judged, suite, shown=bool(samples) and not mask)
-    said = (_said(r, e, shown=bool(samples) and not hides(mask, e.columns)) for r, e in judged)
+    # Code of the user may look at any column.
+    seen = [() if e.type in suite.own else e.columns for e in suite.expectations]
+    show = [bool(samples) and not hides(mask, columns) for columns in seen]
+    said = (_said(*one, shown=shown) for one, shown in zip(judged, show, strict=True))
     return Validated(tuple(said), table_rows)
 
 
@@ -114,12 +118,14 @@ def run(
     Args:
         frames: The rows of each scope that the suite has.
     """
+    import_own(suite)
+    asked = completed(suite)
     batches = engine.batch_definition(open_context())
     # COMPLETE would collect every failing row on the driver.
     result_format = {"result_format": "BASIC", "partial_unexpected_count": samples}
     found: dict[int, ExpectationValidationResult] = {}
     for scope, rows in frames.items():
-        chosen = {n: e for n, e in enumerate(suite.expectations) if e.scope == scope}
+        chosen = {n: e for n, e in enumerate(asked) if e.scope == scope}
         if chosen:
             judged = gx.ExpectationSuite(name=suite.name)
             judged.expectations = [_built(suite, e, engine, sample, n) for n, e in chosen.items()]
@@ -145,7 +151,7 @@ def merged(
             "evaluated_expectations": evaluated,
             "successful_expectations": succeeded,
             "unsuccessful_expectations": evaluated - succeeded,
-            "success_percent": 100 * succeeded / evaluated,
+            "success_percent": 100 * succeeded / evaluated if evaluated else None,
         },
         meta={"great_expectations_version": gx.__version__, **meta},
     )

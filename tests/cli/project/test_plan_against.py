@@ -127,6 +127,26 @@ def test_changed_code_and_a_changed_suite_are_told(tidemill: Tidemill, repositor
     }
 
 
+def test_changed_code_of_an_expectation_of_ones_own_is_told(
+    tidemill: Tidemill, repository: Path
+) -> None:
+    edit(repository, "dags/specs/lone.yaml", "gate: {suite: none}", "")
+    suite, plugin = (
+        repository / "expectations" / one for one in ("suites/lone.json", "plugins/a.py")
+    )
+    for path in (suite, plugin):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    suite.write_text(json.dumps({"name": "lone", "expectations": [{"type": "expect_tides"}]}))
+    plugin.write_text("class ExpectTides:\n    limit = 1\n")
+    subprocess.run(["git", "add", "."], cwd=repository, check=True)
+    subprocess.run(["git", *IDENTITY, "commit", "-qm", "two"], cwd=repository, check=True)
+    subprocess.run(["git", "tag", "-f", "before"], cwd=repository, check=True)
+    assert touched(tidemill) == {}
+    plugin.write_text("class ExpectTides:\n    limit = 2\n")
+    (change,) = touched(tidemill)["lone"]["changes"]
+    assert (change["field"], change["verdict"]) == ("expectations of your own", "allowed")
+
+
 def test_a_spec_that_does_not_load_is_told_with_its_reason(
     tidemill: Tidemill, repository: Path
 ) -> None:

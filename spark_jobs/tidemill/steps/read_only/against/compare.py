@@ -14,6 +14,7 @@ from tidemill.compatibility.spec_changes import spec_changes
 from tidemill.contract.errors import SpecError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.project import Project, is_left_out, search_path
+from tidemill.gate.suite import SuiteError, load_suite
 from tidemill.spec.catalog import SpecFile, paths_of, pipelines_in
 from tidemill.spec.effective import effective
 from tidemill.spec.pipeline_files import suite_file, transform_file
@@ -106,7 +107,9 @@ class _State:
         self.fields = effective(file.path, file.name, environ).values
         self.spec: Spec = file.load({**_unset(self.fields), **environ})
         self.transform = _content(transform_file(file.name, self.spec, file.project, others))
-        self.suite = _content(suite_file(file.name, self.spec, file.project, others))
+        suite = suite_file(file.name, self.spec, file.project, others)
+        self.suite = _content(suite)
+        self.own_expectations = _own_code(suite)
 
 
 def _unset(fields: Mapping[str, Any]) -> dict[str, str]:
@@ -118,6 +121,14 @@ def _unset(fields: Mapping[str, Any]) -> dict[str, str]:
 
 def _content(path: Path) -> tuple[str, bytes]:
     return path.suffix, path.read_bytes() if path.is_file() else b""
+
+
+def _own_code(suite: Path) -> str:
+    """The hash of the code of expectations of the user's own; one that does not load has none."""
+    try:
+        return load_suite(suite).own_code
+    except SuiteError:
+        return ""
 
 
 def _changes(was: _State, now: _State) -> Iterator[Change]:
@@ -144,9 +155,12 @@ def _of_files(judge: Judge, was: _State, now: _State) -> Iterator[Change]:
             "whether the checkpoint goes on with it, Spark's plans say",
             f"With the pipeline's root: tidemill plan {judge.pipeline}",
         )
+    means = "what is published stays so; the next increments are judged by it"
     if was.suite[1] != now.suite[1] and _as_json(was.suite[1]) != _as_json(now.suite[1]):
-        means = "what is published stays so; the next increments are judged by it"
         yield judge.allowed("gate.suite", "its file", "another content", means)
+    if was.own_expectations != now.own_expectations:
+        before, after = (one.own_expectations[:12] or None for one in (was, now))
+        yield judge.allowed("expectations of your own", before, after, means)
 
 
 def _class_of(spec: Spec) -> PipelineClass:

@@ -18,6 +18,7 @@ from tidemill.spec.complaints import Location
 from tidemill.spec.effective import effective
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.pipeline_files import NO_TRANSFORM
+from tidemill.steps.read_only.checks.own_expectations import problems_of_own
 from tidemill.steps.read_only.checks.problem import Places, Problem, line_of
 from tidemill.steps.read_only.checks.result import problems_of_result
 from tidemill.steps.read_only.checks.suite import problems_of_suite
@@ -114,6 +115,7 @@ class _Plans:
             problems += problems_of_suite(suite, tuple(result.names))
             types = {each.name: type(each.dataType).__name__ for each in result.fields}
             problems += problems_of_types(suite, types)
+            problems += problems_of_own(suite)
         yield from problems
         for error in self._errors.get(name, ()):
             column = error.data.get("column")
