@@ -115,6 +115,20 @@ def _open_site(docs: Path) -> AbstractDataContext:
     return gx.get_context(mode="ephemeral", project_config=config)
 
 
+def as_text_only(site: dict[str, Any]) -> None:
+    """Have a site of the user's show values of rows as text, unless it has renderers of its own.
+
+    Args:
+        site: Its configuration, which is changed.
+    """
+    sections = site.get("site_section_builders") or {}
+    for name, renderer in (("expectations", "SuitePage"), ("validations", "ResultsPage")):
+        section = sections.get(name, {})
+        if isinstance(section, dict) and not section.keys() & {"renderer", "view"}:
+            sections[name] = {**section, **_rendered_by(renderer)}
+    site["site_section_builders"] = sections
+
+
 def _rendered_by(renderer: str) -> dict[str, Any]:
     """The configuration that renders a section of the site.
 

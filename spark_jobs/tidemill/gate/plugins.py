@@ -56,7 +56,8 @@ def _enter(folder: Path) -> None:
     for old in _entered:
         for module in _modules_of(old):
             del sys.modules[module.__name__]
-        sys.path.remove(str(old))
+        # Great Expectations adds it once more when it opens the project.
+        sys.path[:] = [one for one in sys.path if Path(one) != old]
     # Last, as Great Expectations does it: what is installed wins.
     sys.path.append(str(folder))
     _entered[:] = [folder]

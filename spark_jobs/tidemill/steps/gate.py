@@ -28,6 +28,7 @@ from tidemill.reporting.standing import HistoryRead
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal
+from tidemill.steps.parts.tell import tell, tell_again
 from tidemill.storage.run_context import LeasedRun, RunContext
 
 
@@ -78,7 +79,8 @@ def judge_own(run: LeasedRun, snapshot: Snapshot, number: int) -> Ended:
     if event is not None:
         applied = snapshot.published.get(event.seq)
         where = f"already in version {applied.version}" if applied else "already in the journal"
-        return Ended(Outcome.DONE, where, {"increment": number})
+        untold = tell_again(run, snapshot.get(number).verdicts)
+        return Ended(Outcome.DONE, where, {"increment": number, "warnings": list(untold)})
     return _judge(run, snapshot, snapshot.get(number))
 
 
@@ -175,10 +177,12 @@ def _judge(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> Ended:
     )
     run.lease.check()
     snapshot.judge(verdict)
-    return _ended(run, sealed, verdict, suite)
+    return _ended(run, sealed, verdict, suite, tell(run, verdict, suite))
 
 
-def _ended(run: RunContext, sealed: Sealed, verdict: Verdict, suite: Suite) -> Ended:
+def _ended(
+    run: RunContext, sealed: Sealed, verdict: Verdict, suite: Suite, untold: tuple[str, ...]
+) -> Ended:
     facts = {
         "increment": sealed.increment,
         "batches": [sealed.first, sealed.last],
@@ -188,7 +192,7 @@ def _ended(run: RunContext, sealed: Sealed, verdict: Verdict, suite: Suite) -> E
         "why": verdict.why,
         "suite": str(suite.path) if suite.expectations else None,
         "reasons": list(verdict.reasons),
-        "warnings": list(verdict.warnings),
+        "warnings": [*verdict.warnings, *untold],
         "docs": verdict.judgement.get("docs"),
     }
     for warning in verdict.warnings:

@@ -24,6 +24,8 @@ class RunContext:
         log: Gets lines for the task log.
         spark: Whether a step may start a JVM.
         clock: Gives the time that the run's documents record.
+        tells: Whether a verdict is told to the user's own stores and actions; one of a preview is
+            not.
     """
 
     pipeline: Pipeline
@@ -31,6 +33,7 @@ class RunContext:
     log: Log
     spark: bool = True
     clock: Clock = wall_clock
+    tells: bool = True
 
     @property
     def layout(self) -> Layout:
@@ -66,7 +69,15 @@ class RunContext:
 
     def holding(self, lease: Lease) -> LeasedRun:
         """The same run, which holds a lease."""
-        return LeasedRun(self.pipeline, self.run_id, self.log, self.spark, self.clock, lease=lease)
+        return LeasedRun(
+            self.pipeline,
+            self.run_id,
+            self.log,
+            self.spark,
+            self.clock,
+            self.tells,
+            lease=lease,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
