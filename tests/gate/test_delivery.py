@@ -87,12 +87,12 @@ def history(tmp_path: Path, slack: type[Slack]) -> History:
     """A pipeline whose project has the settings of the page, and its checkpoint with a note."""
     history = History(tmp_path)
     folder = history.project.expectations
-    checkpoint = json.loads(BLOCKS["mills/expectations/checkpoints/levels.json"])
+    checkpoint = json.loads(BLOCKS["harbour/expectations/checkpoints/levels.json"])
     kind = next(TYPES)
     note = {"type": kind, "name": "note", "file": str(tmp_path / "notes" / "all")}
     checkpoint |= {"name": "orders", "actions": [note, *checkpoint["actions"]]}
     for name, text in {
-        "great_expectations.yml": BLOCKS["mills/expectations/great_expectations.yml"],
+        "great_expectations.yml": BLOCKS["harbour/expectations/great_expectations.yml"],
         "plugins/actions.py": ACTION.replace("TYPE", kind),
         "checkpoints/orders.json": json.dumps(checkpoint),
         "suites/orders.json": json.dumps(SUITE),

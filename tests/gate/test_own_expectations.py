@@ -30,10 +30,10 @@ LEVELS = {"level_cm": [410, 437, -300]}
 def project(tmp_path: Path) -> Project:
     """The project of the page."""
     for name in (PLUGIN, SUITE):
-        path = tmp_path / "mills" / name
+        path = tmp_path / "harbour" / name
         path.parent.mkdir(parents=True)
-        path.write_text(BLOCKS[f"mills/{name}"])
-    return Project((tmp_path / "mills").resolve())
+        path.write_text(BLOCKS[f"harbour/{name}"])
+    return Project((tmp_path / "harbour").resolve())
 
 
 def suite_in(project: Project) -> Suite:
