@@ -134,7 +134,7 @@ def test_a_held_increment_is_told_to_the_store_the_site_and_the_actions(
     (page,) = pages(history)
     assert page.name == "orders-000001.html"
     assert len(slack.sent) == 1
-    # A warning of the suite is no failure to tell.
+    # All was told: the one warning is that of the suite.
     assert report.facts["warnings"] == ["expect_column_values_to_be_between(id): 1 row, 50.00 %"]
 
 
