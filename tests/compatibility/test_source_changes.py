@@ -40,6 +40,19 @@ WAYS: Mapping[str, Row] = {
         source=KAFKA,
         was={"maxOffsetsPerTrigger": 10},
     ),
+    # What a record says beside its schema.
+    "new fields are refused": row(
+        CONSEQUENCES, "sources.orders.new_fields", now={"new_fields": "refuse"}
+    ),
+    "new fields are rescued": row(
+        CONSEQUENCES, "sources.orders.new_fields", now={"new_fields": {"rescue": "rest"}}
+    ),
+    "new fields of records are rescued": row(
+        CONSEQUENCES,
+        "sources.orders.value",
+        source=KAFKA,
+        now={"value": {**KAFKA["value"], "new_fields": {"rescue": "rest"}}},
+    ),
     # Subscribed topics and files: generally not allowed.
     "another path": row(NOT_ALLOWED, "sources.orders.path", now={"path": "/in/others"}),
     "another path where names alone count": row(

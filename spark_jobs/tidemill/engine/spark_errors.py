@@ -1,5 +1,6 @@
 """Spark's errors as Tidemill's: whether a retry can help, and what to do about them."""
 
+import json
 import re
 from textwrap import shorten
 
@@ -30,6 +31,8 @@ TRACEBACK = "Traceback (most recent call last):"
 CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!SQLSTATE: ).)*SQLSTATE: (\w{5})", re.DOTALL)
 # Where the plan begins that was analysed.
 PLAN = re.compile(r";\s*\n['!]?[A-Z]|\n\n?(?:JVM stacktrace|== )")
+# What the text begins with in which a source's reader says that a record has new fields.
+NEW_FIELDS = "tidemill: new fields "
 NO_HEAP = "java.lang.OutOfMemoryError"
 RACES = ("CONCURRENT_STREAM_LOG_UPDATE", "Race while writing batch")
 
@@ -40,6 +43,10 @@ class QueryFailed(TidemillError):
 
 class FileUnreadable(QueryFailed):
     """A file of a source cannot be read as the spec says; carries `file` and `condition`."""
+
+
+class NewFields(QueryFailed):
+    """A record has fields that its schema does not name; carries `origin` and `fields`."""
 
 
 class QueryInterrupted(TransientError):
@@ -67,6 +74,8 @@ def from_spark(error: SparkError) -> TidemillError:
             remedy="The next try carries on from the last committed batch.",
             condition=condition,
         )
+    if NEW_FIELDS in text:
+        return _new_fields(text, condition)
     if NO_HEAP in text:
         return OutOfMemory(
             f"The JVM ran out of memory: {first}",
@@ -109,6 +118,22 @@ def from_spark(error: SparkError) -> TidemillError:
         if_again=None
         if is_outage(text)
         else "Fix the transform, the spec or the input file; then try again.",
+        condition=condition,
+    )
+
+
+def _new_fields(text: str, condition: str) -> NewFields:
+    """The error of `engine.sources.new_fields`, from what Spark says of it."""
+    data, _ = json.JSONDecoder().raw_decode(text.partition(NEW_FIELDS)[2])
+    origin = data.get("origin", "")
+    place = str(disk_path(origin)) if origin.startswith("file:") else origin
+    return NewFields(
+        f"{place} has {', '.join(data['fields'])}, which sources.*.schema does not name, and "
+        "new_fields is refuse.",
+        remedy="Add them to the schema (tidemill schema infer proposes types), or set new_fields: "
+        "ignore or {rescue: COLUMN}; the next run reads the batch again.",
+        origin=place,
+        fields=data["fields"],
         condition=condition,
     )
 

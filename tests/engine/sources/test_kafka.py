@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.support.spec_text import minimal, parse
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.kafka import read_batch, stream
+from tidemill.engine.spark_errors import NewFields, from_spark
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Spec
 from tidemill.toolchain.spark_conf import engine_conf
@@ -99,6 +101,22 @@ def test_json_is_read_to_its_end_or_kept_as_it_is(read: Read) -> None:
     rows = read([*good, *bad], JSON)
     assert rows[: len(good)] == [(*row, None) for row in good.values()]
     assert [row[2] for row in rows[len(good) :]] == bad
+
+
+def test_new_fields_of_json_are_rescued_or_refused(read: Read) -> None:
+    values = ['{"id":"a"}', '{"id":"b","more":[1]}', "{"]
+    rescuing = {**JSON, "new_fields": {"rescue": "rest"}}
+    rows = read(values, rescuing)
+    assert rows == [
+        ("a", None, None, None),
+        ("b", None, '{"more":[1]}', None),
+        (None,) * 3 + ("{",),
+    ]
+    with pytest.raises(PySparkException) as raised:
+        read(values, {**JSON, "new_fields": "refuse"})
+    refused = from_spark(raised.value)
+    assert isinstance(refused, NewFields)
+    assert refused.fields == ["more"]
 
 
 def test_csv_is_read_to_its_end_or_kept_as_it_is(read: Read) -> None:

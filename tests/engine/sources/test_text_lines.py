@@ -106,3 +106,20 @@ def test_text_is_read_in_its_encoding(read: Any) -> None:
         rows = read("text", text.encode(encoding), "value string", options=options)
         assert [row["value"] for row in rows] == ["plain", "Z\xfcrich"]
         assert malformed(rows) == []
+
+
+def test_new_fields_are_rescued_of_each_object_of_an_array_and_of_what_is_read_leniently(
+    read: Any,
+) -> None:
+    rescuing = {"new_fields": {"rescue": "rest"}}
+    array = b'[{"k": "a", "x": {"y": 1}},\n {"k": "b", "n": "no number", "x": 1}, {"k": "c"}]'
+    rows = read("json", array, options={"multiLine": True}, **rescuing)
+    rescued = [(row["k"], row["rest"]) for row in rows if row[CORRUPT] is None]
+    assert rescued == [("a", '{"x":{"y":1}}'), ("c", None)]
+    (lenient,) = read(
+        "json",
+        b"{'k': 'a', x: 1} // said",
+        options={"allowComments": True, "allowUnquotedFieldNames": True},
+        **rescuing,
+    )
+    assert (lenient["rest"], lenient[CORRUPT]) == ('{"x":1}', None)

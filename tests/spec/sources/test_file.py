@@ -162,3 +162,43 @@ def test_no_output_is_xml() -> None:
     with pytest.raises(SpecError) as error:
         parse(minimal("output: {format: xml}\n"))
     assert error.value.field == "output.format"
+
+
+JSON = {"    format: csv": "    format: json"}
+
+
+def test_a_rescue_column_is_one_of_the_sources_columns() -> None:
+    text = "    format: json\n    new_fields: {rescue: rest of it}"
+    found = source("", **{"    format: csv": text})
+    assert found.columns == ("id", "amount", "at", "rest of it")
+    assert found.type_of("rest of it") == "string"
+    assert list(found.types) == ["id", "amount", "at"]
+    assert source("", **JSON).columns == ("id", "amount", "at")
+
+
+@pytest.mark.parametrize(
+    ("format", "policy", "why"),
+    [
+        ("csv", "refuse", "other_schema: hold"),
+        ("parquet", "{rescue: rest}", "other_schema: hold"),
+        ("json", "{rescue: ID}", "a column already"),
+        ("json", "{rescue: _record}", "a column already"),
+        ("json", "refuse\n    options: {singleVariantColumn: v}", "all fields"),
+    ],
+)
+def test_new_fields_are_for_json_and_a_column_of_their_own(
+    format: str, policy: str, why: str
+) -> None:
+    text = f"    format: {format}\n    new_fields: {policy}"
+    with pytest.raises(SpecError) as error:
+        source("", **{"    format: csv": text})
+    assert error.value.field == "sources.orders.new_fields"
+    assert why in str(error.value)
+
+
+def test_how_a_source_is_read_says_nothing_of_new_fields_that_are_ignored_as_ever() -> None:
+    rescuing = source("", **{"    format: csv": "    format: json\n    new_fields: {rescue: r}"})
+    ignoring = source("", **JSON)
+    assert "new_fields" not in ignoring.reading()
+    assert rescuing.as_read(ignoring.reading()) == ignoring
+    assert ignoring.as_read(rescuing.reading()).columns == rescuing.columns

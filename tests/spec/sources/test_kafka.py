@@ -260,3 +260,17 @@ def test_a_watermark_stands_on_a_timestamp(given: dict[str, Any], column: str, f
     with pytest.raises(SpecError) as refused:
         parse(json.dumps(spec))
     assert refused.value.field == "event_time.column"
+
+
+def test_new_fields_of_json_values_are_rescued_in_a_column_and_are_for_json_alone() -> None:
+    rescuing = source(value={"schema": "id string, at timestamp", "new_fields": {"rescue": "rest"}})
+    assert rescuing.columns == ("id", "at", "rest")
+    assert rescuing.type_of("rest") == "string"
+    ignoring = source()
+    assert "new_fields" not in ignoring.reading()["value"]
+    assert rescuing.as_read(ignoring.reading()).columns == ("id", "at")
+    assert ignoring.as_read(rescuing.reading()) == rescuing
+    csv = {"format": "csv", "schema": "id string", "new_fields": "refuse"}
+    assert "it is for json" in why_refused(value=csv)
+    taken = {"schema": "id string", "new_fields": {"rescue": "ID"}}
+    assert "a column already" in why_refused(value=taken)

@@ -12,9 +12,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
+from tidemill.engine.sources.new_fields import Found, all_fields
 from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.new_fields import Rescue
 
 _PARSED = "_tidemill_parsed"
+_FIELDS = "_tidemill_fields"
 _VALUE = "_tidemill_value"
 _BLANKS = " \t\r\n"
 
@@ -33,8 +36,11 @@ def parse_lines(lines: DataFrame, source: FileSource, schema: StructType) -> Dat
     parsing = StructType([*fields, StructField(CORRUPT, StringType())])
     options = {**source.reader_options, "mode": "PERMISSIVE"}
     parsed = F.from_json(text, parsing, {**options, "columnNameOfCorruptRecord": CORRUPT})
+    made = [parsed.alias(_PARSED)]
+    if source.new_fields != "ignore":
+        made.append(all_fields(text, options).alias(_FIELDS))
     # Nothing is pushed below a generator's output, so that each line is parsed once.
-    rows = lines.select("*", F.inline(F.array(F.struct(parsed.alias(_PARSED)))))
+    rows = lines.select("*", F.inline(F.array(F.struct(*made))))
     object_ = F.col(_PARSED)
     value = F.col(_VALUE) if _VALUE in lines.columns else object_
     fits = object_.isNotNull() & object_[CORRUPT].isNull() & value.isNotNull()
@@ -42,15 +48,18 @@ def parse_lines(lines: DataFrame, source: FileSource, schema: StructType) -> Dat
     # Spark passes over blank lines as well.
     rows = rows.where(fits | (F.btrim(text, F.lit(_BLANKS)) != ""))
     names = {field.name for field in fields}
-    return rows.select(
-        *[
-            (value.getField(name) if name in names else F.col(f"`{name}`")).alias(name)
-            for name in schema.names
-        ],
-        F.coalesce(F.col(CORRUPT), F.when(~fits, text)).alias(CORRUPT),
-        RECORD,
-        ORIGIN,
-    )
+    corrupt = F.coalesce(F.col(CORRUPT), F.when(~fits, text))
+    columns = [
+        (value.getField(name) if name in names else F.col(f"`{name}`")).alias(name)
+        for name in schema.names
+    ]
+    found = Found(F.col(_FIELDS), text, schema)
+    if isinstance(source.new_fields, Rescue):
+        rescued = F.when(corrupt.isNull(), found.rescued())
+        columns.append(rescued.alias(source.new_fields.rescue))
+    elif source.new_fields == "refuse":
+        corrupt = F.coalesce(corrupt, found.refused(F.col(ORIGIN)))
+    return rows.select(*columns, corrupt.alias(CORRUPT), RECORD, ORIGIN)
 
 
 def elements_of(texts: DataFrame, source: FileSource, schema: StructType) -> DataFrame:

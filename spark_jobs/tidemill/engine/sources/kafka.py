@@ -22,7 +22,7 @@ from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.kafka import spark_options
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.framed_avro import Writers, writers_of
-from tidemill.engine.sources.kafka_value import fits, parse, raw
+from tidemill.engine.sources.kafka_value import fields_of, fits, found_in, parse, raw
 from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
@@ -31,9 +31,11 @@ from tidemill.ledger.ranges_read import RangesRead
 from tidemill.spark_logs.offset_ranges import Range, joined
 from tidemill.spec.column_types import quoted
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
+from tidemill.spec.sources.new_fields import Rescue, rescue_column
 from tidemill.spec.spec import Spec
 
 PARSED = "_tidemill_parsed"
+FIELDS = "_tidemill_fields"
 # The columns of Spark's Kafka source.
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
@@ -170,11 +172,24 @@ def _rows(
         column = F.col("value").cast("string") if value.format == "text" else F.col("value")
         columns = [column.alias("value")]
     else:
-        once = F.inline(F.array(F.struct(parsed.alias(PARSED))))
-        records = records.select("*", parsed.alias(PARSED) if continuous else once)
+        made = [parsed.alias(PARSED)]
+        if value.new_fields != "ignore":
+            made.append(fields_of(value).alias(FIELDS))
+        records = records.select("*", *made if continuous else [F.inline(F.array(F.struct(*made)))])
         path = f"{PARSED}.record" if value.format == "avro" else PARSED
-        columns = [F.col(path).getField(name).alias(name) for name in value.columns]
-    return records.select(*columns, *own, _corrupt(source).alias(CORRUPT), origin.alias(ORIGIN))
+        rescue = rescue_column(value.new_fields)
+        columns = [
+            F.col(path).getField(name).alias(name) for name in value.columns if name not in rescue
+        ]
+    corrupt = _corrupt(source)
+    if value.new_fields != "ignore":
+        found = found_in(value, FIELDS)
+        if isinstance(value.new_fields, Rescue):
+            rescued = F.when(corrupt.isNull(), found.rescued())
+            columns.append(rescued.alias(value.new_fields.rescue))
+        else:
+            corrupt = F.coalesce(corrupt, found.refused(origin))
+    return records.select(*columns, *own, corrupt.alias(CORRUPT), origin.alias(ORIGIN))
 
 
 def _corrupt(source: KafkaSource) -> Column:

@@ -14,6 +14,7 @@ from pyspark.sql.avro.functions import from_avro
 from tidemill.engine.sources.columns import CORRUPT, schema_of
 from tidemill.engine.sources.framed_avro import DATA, Writers, by_writer
 from tidemill.engine.sources.json_lines import ends_with_object
+from tidemill.engine.sources.new_fields import Found, all_fields
 from tidemill.spec.sources.kafka_value import READER_SCHEMA, KafkaValue
 
 
@@ -67,6 +68,21 @@ def fits(value: KafkaValue, parsed: str) -> Column:
     joined = F.from_csv(F.translate(line, "\n\r", "  "), _schema(value), _options(value))
     one = (F.trim(line) != "") & joined.getField(CORRUPT).isNull()
     return whole & F.when(rest, one).otherwise(F.lit(True))
+
+
+def fields_of(value: KafkaValue) -> Column:
+    """Each field of a value of json, by its name."""
+    return all_fields(F.col("value").cast("string"), _lenient(value))
+
+
+def found_in(value: KafkaValue, fields: str) -> Found:
+    """The fields of a value of json, of which its schema names some.
+
+    Args:
+        fields: The column with what `fields_of` made of it.
+    """
+    schema = schema_of(str(value.schema_), "sources.*.value.schema")
+    return Found(F.col(fields), F.col("value").cast("string"), schema)
 
 
 def raw(value: KafkaValue) -> Column:

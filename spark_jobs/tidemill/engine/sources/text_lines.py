@@ -13,7 +13,8 @@ from pyspark.sql.streaming import DataStreamReader
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
-from tidemill.spec.sources.file import NESTED, FileSource
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.format_schema import NESTED
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # With them Spark knows every encoding that Java knows, and does not fail where one does not fit.

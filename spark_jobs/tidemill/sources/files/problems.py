@@ -237,7 +237,8 @@ def _remedy_of_misfits(reader: FormatReader, place: str, misfits: Iterable[str])
 
 def _left_out(place: str, source: FileSource, files: Mapping[str, list[str]]) -> Problem | None:
     rating = _mentioned(source)
-    if not files or rating is Rating.IGNORE:
+    # Otherwise the query itself rescues or refuses them, in every row.
+    if not files or rating is Rating.IGNORE or source.new_fields != "ignore":
         return None
     columns = list(dict.fromkeys(name for names in files.values() for name in names))
     shown = ", ".join(columns[:MOST_SHOWN]) + (", …" if len(columns) > MOST_SHOWN else "")

@@ -221,18 +221,6 @@ def checked_columns(ddl: str) -> str:
     return ddl
 
 
-def map_without_text_keys(types: Mapping[str, DdlType]) -> str | None:
-    """The first column with a map in it that has other keys than texts; None where none has."""
-    return next((name for name, kind in types.items() if _other_keys(kind)), None)
-
-
-def _other_keys(kind: DdlType) -> bool:
-    if kind.keys is not None and kind.keys.name != "string":
-        return True
-    inner = (kind.items, *kind.fields.values())
-    return any(_other_keys(one) for one in inner if one is not None)
-
-
 def _refuse_doubled_fields(path: str, kind: DdlType) -> None:
     doubled = doubled_in(kind.fields)
     if doubled:

@@ -15,9 +15,17 @@ from tidemill.spec.sources.base import (
     OptionValue,
     Rating,
     TypedSource,
-    map_without_text_keys,
 )
 from tidemill.spec.sources.fetch import Fetch
+from tidemill.spec.sources.format_schema import unfit_schema
+from tidemill.spec.sources.new_fields import (
+    NewFields,
+    misplaced_policy,
+    policy_of,
+    rescue_column,
+    with_rescue_column,
+    without_default,
+)
 
 
 def _local(path: str) -> str:
@@ -33,7 +41,6 @@ def _local(path: str) -> str:
     return path
 
 
-NESTED = ("array", "map", "struct")
 LocalPath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_local)]
 
 
@@ -67,12 +74,14 @@ class FileSource(TypedSource):
         undecodable: Whether a row with bytes that are not in its encoding is rejected as malformed,
             or U+FFFD replaces them, as Spark does (csv, json, text, xml). A row that was delivered
             with U+FFFD is taken for one whose bytes were replaced before.
+        new_fields: What becomes of fields of JSON that the schema does not name: they are ignored,
+            the run is refused before a row of the batch counts, or a column gets them as JSON.
         falling_behind: What to do when more arrives than is processed over several runs.
         cleanSource: What becomes of a file whose rows are published.
         sourceArchiveDir: Where `archive` puts it, under its whole path, as Spark does.
     """
 
-    HOW_READ: ClassVar = frozenset({"format", "schema_", "options", "undecodable"})
+    HOW_READ: ClassVar = frozenset({"format", "schema_", "options", "undecodable", "new_fields"})
     LISTS_FILES: ClassVar = True
     READS_AGAIN: ClassVar = True
     NOT_CONTINUOUS: ClassVar = "Continuous processing does not support StreamingRelation operations"
@@ -97,6 +106,7 @@ class FileSource(TypedSource):
     other_schema: Rating = Rating.HOLD
     part_read: Rating = Rating.HOLD
     undecodable: Literal["reject", "replace"] = "reject"
+    new_fields: NewFields = "ignore"
     falling_behind: Rating = Rating.WARN
 
     @field_validator("path")
@@ -139,25 +149,21 @@ class FileSource(TypedSource):
         if archive is not None and archive.is_relative_to(self.directory):
             msg = f"sourceArchiveDir '{archive}' is in {self.directory}, where files are read"
             raise Disagreement(msg, "sourceArchiveDir")
-        texts = [name for name, kind in self.types.items() if kind.name == "string"]
-        keyed = map_without_text_keys(self.types) if self.rules.text_keys else None
-        if keyed:
-            msg = (
-                f"column '{keyed}' has a map whose keys are not text, and {self.format} has text "
-                "keys only; write map<string, …> and cast in the transform"
-            )
-            raise Disagreement(msg, "schema")
-        nested = next((n for n, kind in self.types.items() if kind.name in NESTED), None)
-        if self.rules.flat and nested:
-            msg = (
-                f"column '{nested}' is nested, and {self.format} has no such values; write string, "
-                "and from_json(…) in the transform"
-            )
-            raise Disagreement(msg, "schema")
-        if self.rules.one_text and not texts:
-            msg = f"{self.format} has one string column, such as 'value string', beside partitions"
-            raise Disagreement(msg, "schema")
+        unfit = unfit_schema(self.rules, self.types)
+        if unfit:
+            raise Disagreement(unfit, "schema")
+        misplaced = misplaced_policy(self.new_fields, self.schema_, self.format)
+        if misplaced or (self.new_fields != "ignore" and not self.in_lines):
+            raise Disagreement(misplaced or "singleVariantColumn has all fields", "new_fields")
         return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*super().columns, *rescue_column(self.new_fields))
+
+    @property
+    def ddl(self) -> str:
+        return with_rescue_column(self.schema_, self.new_fields)
 
     @property
     def rules(self) -> FormatRules:
@@ -221,12 +227,13 @@ class FileSource(TypedSource):
         return {name: defaults[name] for name in changed if name.lower() not in given}
 
     def reading(self) -> dict[str, Any]:
-        return {**super().reading(), "options": {**self.changed_defaults, **self.options}}
+        options = {**self.changed_defaults, **self.options}
+        return without_default({**super().reading(), "options": options})
 
     def as_read(self, fields: Mapping[str, Any]) -> Self:
         former = FORMATS[fields.get("format", self.format)].former_defaults
         options = with_defaults(fields.get("options", {}), former)
-        return super().as_read({**fields, "options": options})
+        return super().as_read({**fields, "options": options, "new_fields": policy_of(fields)})
 
     @property
     def rate_limits(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from tidemill.spec.model import PlainName, Topic, Word, doubled_in
 from tidemill.spec.sources.base import BaseSource, Rating
 from tidemill.spec.sources.kafka_options import ISOLATION_LEVEL, check_options
 from tidemill.spec.sources.kafka_value import KafkaValue
+from tidemill.spec.sources.new_fields import without_default
 
 RecordColumn = Literal[
     "key", "headers", "topic", "partition", "offset", "timestamp", "timestampType"
@@ -208,6 +209,10 @@ class KafkaSource(BaseSource):
         if self.startingTimestamp is not None:
             return strategy
         return {"startingOffsets": start if isinstance(start, str) else json.dumps(start)}
+
+    def reading(self) -> dict[str, Any]:
+        fields = super().reading()
+        return {**fields, "value": without_default(fields["value"])}
 
     def as_read(self, fields: Mapping[str, Any]) -> Self:
         value = KafkaValue.of_reading(fields["value"]) if "value" in fields else self.value

@@ -8,8 +8,14 @@ from pydantic import Field, field_validator, model_validator
 
 from tidemill.contract.syntax.ddl import column_names, column_types
 from tidemill.spec.formats.rules import FALLS_BACK, WITH_DATE, with_defaults
-from tidemill.spec.model import Model, PlainName
+from tidemill.spec.model import Disagreement, Model, PlainName
 from tidemill.spec.sources.base import Ddl, Options, as_text, check_names, checked_columns
+from tidemill.spec.sources.new_fields import (
+    NewFields,
+    misplaced_policy,
+    rescue_column,
+    with_rescue_column,
+)
 
 # A record that does not parse is kept beside the others, whatever the spec says.
 ENGINE_OPTIONS = frozenset({"mode", "columnnameofcorruptrecord"})
@@ -34,11 +40,14 @@ class KafkaValue(Model):
         registry: The Airflow connection (type `http`) of the schema registry with the writer
             schemas of avro values, each of which begins with Confluent's frame: a zero byte and
             four bytes of schema id.
+        new_fields: What becomes of fields of JSON that the schema does not name: they are ignored,
+            the run is refused before a row of the batch counts, or a column gets them as JSON.
     """
 
     format: Literal["json", "csv", "avro", "text", "binary"] = "json"
     schema_: Ddl | None = Field(default=None, alias="schema")
     options: Options = {}
+    new_fields: NewFields = "ignore"
     # Left out where it is not given, as by the versions that did not know it.
     registry: PlainName | None = Field(default=None, exclude_if=lambda given: given is None)
 
@@ -53,14 +62,15 @@ class KafkaValue(Model):
             return ("value",)
         if self.format == "avro":
             return avro_fields(self.reader_options.get(READER_SCHEMA, self.schema_))
-        return column_names(self.schema_)
+        return (*column_names(self.schema_), *rescue_column(self.new_fields))
 
     def type_of(self, column: str) -> str | None:
         """The name of a column's type; None where the schema does not tell."""
         if self.schema_ is None:
             return "binary" if self.format == "binary" else "string"
         if self.format != "avro":
-            return column_types(self.schema_)[column].name
+            ddl = with_rescue_column(self.schema_, self.new_fields)
+            return column_types(ddl)[column].name
         fields = json.loads(self.reader_options.get(READER_SCHEMA, self.schema_))["fields"]
         return _avro_type(next(field["type"] for field in fields if field["name"] == column))
 
@@ -102,6 +112,9 @@ class KafkaValue(Model):
 
     @model_validator(mode="after")
     def _schema_fits_the_format(self) -> Self:
+        misplaced = misplaced_policy(self.new_fields, self.schema_ or "", self.format)
+        if misplaced:
+            raise Disagreement(misplaced, "new_fields")
         if self.format in ("text", "binary"):
             given = next((name for name in ("schema", "options") if self._given(name)), None)
             if given:
