@@ -23,7 +23,7 @@ AT = '"at": "2026-03-01T10:00:00Z"'
 LINES = {
     f'{{"id": "a", {AT}, "buyer": {{"name": "Bo"}}}}': None,
     f'{{"id": "b", {AT}, "qty": 2, "tags": ["x", {{"y": 1.5}}], "no": null}}': (
-        '{"no":null,"qty":2,"tags":["x",{"y":1.5}]}'
+        '{"qty":2,"tags":["x",{"y":1.5}],"no":null}'
     ),
     f'{{"id": "c", {AT}, "buyer": {{"name": "Bo", "age": 7}}, "ID": "C"}}': (
         '{"ID":"C","buyer":{"age":7}}'
