@@ -38,7 +38,7 @@ def misplaced_policy(policy: NewFields, ddl: str, format: str) -> str | None:
 
     Args:
         ddl: The schema.
-        format: Of the files or values.
+        format: That of its files or values.
     """
     if policy == "ignore":
         return None
