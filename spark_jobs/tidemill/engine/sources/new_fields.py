@@ -20,7 +20,7 @@ _MAP = "map<string, variant>"
 
 
 def all_fields(text: Column, options: Mapping[str, str]) -> Column:
-    """The fields of an object, each as it is; null where the text is none.
+    """The fields of an object, each as it is; null for a text without an object.
 
     Args:
         options: Those of `from_json`, without a corrupt record's column.
