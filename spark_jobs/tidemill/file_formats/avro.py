@@ -89,6 +89,19 @@ def avro_schema(path: Path) -> Any:
         return _schema(content)
 
 
+def avro_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file, with Python's values of their types.
+
+    Raises:
+        NotWhole: the file is empty, cut off or something else.
+    """
+    import fastavro
+
+    with _opened(path) as content:
+        rows: Iterator[Any] = fastavro.reader(content)
+        yield from rows
+
+
 def _records(path: Path) -> int:
     import fastavro
 

@@ -27,14 +27,17 @@ From = Annotated[
     Path,
     Option(
         "--from",
-        metavar="FILE|FOLDER",
-        help="A file of the feed, or the folder where its files arrive.",
+        metavar="FILE|FOLDER|kafka:TOPIC",
+        help="A file of the feed, the folder where its files arrive, or a topic.",
         show_default=False,
     ),
 ]
 Format = Annotated[
     str | None,
     Option("--format", help=f"One of {', '.join(get_args(FileFormat))}; guessed without it."),
+]
+ConnId = Annotated[
+    str, Option("--conn-id", help="The connection of a topic, in AIRFLOW_CONN_<NAME>.")
 ]
 To = Annotated[
     Path | None,
@@ -52,6 +55,7 @@ def new(
     name: Name,
     place: From,
     format: Format = None,
+    conn_id: ConnId = "tidemill_kafka",
     to: To = None,
     no_transform: NoTransform = False,
     preview: Preview = False,
@@ -63,6 +67,7 @@ def new(
     Examples:
       tidemill new tides --from feed/2026-03-01.csv
       tidemill new tides --from /srv/feeds/tides --no-transform --preview
+      tidemill new orders --from kafka:orders --conn-id shop_kafka
     """
     from tidemill.steps.authoring.new_pipeline import new_pipeline
     from tidemill.steps.read_only.checks.all_checks import check
@@ -71,12 +76,18 @@ def new(
         raise BadParameter(f"one of {', '.join(get_args(FileFormat))}", param_hint="--format")
     if json and preview:
         raise UsageError("--json and --preview exclude each other.", remedy="Give one of them.")
+    if preview and str(place).startswith("kafka:"):
+        raise UsageError(
+            "A preview reads files, and --from is a topic.",
+            remedy=f"Leave out --preview, and then try: tidemill stream {name} --show",
+        )
     screen = Screen(json)
     with screen.busy("reading the sample …"):
         made = new_pipeline(
             name,
             place,
             format=format,
+            conn_id=conn_id,
             folder=to,
             transform=not no_transform,
             write=not dry_run,
@@ -122,14 +133,14 @@ def _environment(home: Path) -> dict[str, str]:
 def _show(screen: Screen, name: str, made: NewPipeline, problems: list[Problem]) -> None:
     for path in made.files:
         screen.line(f"wrote {_shown(path)}")
-    files = counted(len(made.sample), "file")
-    screen.line(f"From {counted(made.rows, 'row')} of {files}; look it over:")
+    source = counted(len(made.sample), "file") if made.sample else made.reads
+    screen.line(f"From {counted(made.rows, 'row')} of {source}; look it over:")
     screen.table("", ("column", "type"), ((column.name, column.type) for column in made.columns))
     if made.time is None:
         screen.line("No column has a time in each row, so there is no event time and no partition.")
     else:
         screen.line(f"{made.time} was taken for the event time; a partition is a day of it.")
-    screen.line(f"It reads {made.pattern}.")
+    screen.line(f"It reads {made.reads}.")
     for note in made.notes:
         screen.line(f"look at {note}")
     show_expectations(screen, made.expectations)
@@ -137,7 +148,11 @@ def _show(screen: Screen, name: str, made: NewPipeline, problems: list[Problem])
         screen.line(f"{_shown(problem.file)}: {problem.what}. {problem.remedy}")
     if not problems:
         screen.line("tidemill check: No problems.")
-    screen.line(f"Try it on the sample: tidemill preview {name} --input {_shown(made.sample[-1])}")
+    if made.sample:
+        sample = _shown(made.sample[-1])
+        screen.line(f"Try it on the sample: tidemill preview {name} --input {sample}")
+    else:
+        screen.line(f"See its rows without publishing them: tidemill stream {name} --show")
     screen.line(f"Publish it: tidemill run {name}")
 
 

@@ -13,10 +13,9 @@ from sqlglot.dialects.spark import Spark
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.project import Project
-from tidemill.sources.files.listing import list_source
 from tidemill.spec.model import is_engine_column
-from tidemill.spec.sources.file import FileSource
 from tidemill.steps.authoring.arrow_types import table_of
+from tidemill.steps.authoring.delivery import CONN_ID, Delivery, delivery_of
 from tidemill.steps.authoring.profile import profile
 from tidemill.steps.authoring.project_files import (
     own_project,
@@ -25,10 +24,9 @@ from tidemill.steps.authoring.project_files import (
     schema_line,
     write_files,
 )
-from tidemill.steps.authoring.sample_rows import SampleRows, UnknownSample, read_sample
+from tidemill.steps.authoring.sample_rows import SampleRows
 from tidemill.steps.authoring.sample_types import SampledColumn, quoted
 
-MOST_FILES = 20
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 # The earlier, the likelier it says when a row happened.
 _TIME_NAMES = ("event_time", "eventtime", "timestamp", "time", "ts", "at", "date", "created_at")
@@ -49,10 +47,10 @@ class NewPipeline:
     Args:
         files: Its files: spec, transform if there is one, suite.
         project: The folder that they are in.
-        sample: The files that the rows came from.
+        sample: The files that the rows came from; none of a topic.
         rows: How many.
         columns: The schema.
-        pattern: What the source reads: the folder and the names in it.
+        reads: What the source reads: the folder and the names in it, or the topic.
         time: The column that was taken for the event time; None where there is none.
         expectations: As the suite has them.
         notes: What to look over.
@@ -63,7 +61,7 @@ class NewPipeline:
     sample: tuple[Path, ...]
     rows: int
     columns: tuple[SampledColumn, ...]
-    pattern: str
+    reads: str
     time: str | None
     expectations: tuple[dict[str, Any], ...]
     notes: tuple[str, ...]
@@ -74,34 +72,37 @@ def new_pipeline(
     place: Path,
     *,
     format: str | None = None,
+    conn_id: str = CONN_ID,
     folder: Path | None = None,
     transform: bool = True,
     write: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> NewPipeline:
-    """Make a pipeline that reads the folder of a sample.
+    """Make a pipeline that reads the folder of a sample, or a topic.
 
     Args:
         name: The new pipeline.
-        place: A file, or a folder with files of one kind.
+        place: A file, a folder with files of one kind, or `kafka:` with the name of a topic.
         format: The files' format; guessed where not given.
+        conn_id: The connection of a topic.
         folder: The project; the user's own one where not given.
         transform: Whether it gets a transform to edit; otherwise its spec says `none`.
         write: Whether to write its files, or only to prove that they can be written.
 
     Raises:
-        UnknownSample: the files cannot be read without Spark, or hold nothing.
+        UnknownSample: the sample cannot be read without Spark, or holds nothing.
+        BrokerUnreachable: no broker of a topic answers in time.
         UsageError: the name is taken or not a name, or there is no project.
     """
     refuse_unfit(name, environ)
     project = Project(folder.resolve()) if folder else own_project(environ)
-    files = _files(place)
-    sample = read_sample(files[-MOST_FILES:], format)
+    delivery = delivery_of(place, format, conn_id, environ)
+    sample = delivery.sample
     columns, notes = _usable(sample)
     rows = table_of(columns, sample.rows)
     expectations = profile(rows)
     time = _time_of(columns, [*sample.rows])
-    texts = {project.spec(name): _spec(name, place, files, sample, columns, time, project)}
+    texts = {project.spec(name): _spec(name, delivery, columns, time, project)}
     if transform:
         texts[project.transform(name)] = _TRANSFORM.format(source=name)
     else:
@@ -115,33 +116,14 @@ def new_pipeline(
     return NewPipeline(
         files=tuple(texts),
         project=project,
-        sample=tuple(files[-MOST_FILES:]),
+        sample=delivery.files,
         rows=len(sample.rows),
         columns=columns,
-        pattern=str(_folder(place) / f"*{_suffix(files[0])}"),
+        reads=delivery.reads,
         time=time,
         expectations=tuple(expectations),
         notes=tuple(notes),
     )
-
-
-def _files(place: Path) -> list[Path]:
-    """The sample's files, the newest last."""
-    if place.is_file():
-        return [place.resolve()]
-    found: list[Path] = []
-    if place.is_dir():
-        source = {"format": "text", "path": str(place.resolve()), "schema": "value string"}
-        found = [file.path for file in list_source(FileSource.model_validate(source)).files]
-    if not found:
-        raise UnknownSample(
-            f"There is no file {place}, nor in a folder of that name.",
-            remedy="Give --from a file or a folder of the feed.",
-            path=place,
-        )
-    newest = sorted(found, key=lambda path: path.stat().st_mtime)
-    # The source will read these and no others.
-    return [path for path in newest if _suffix(path) == _suffix(newest[-1])]
 
 
 def _usable(sample: SampleRows) -> tuple[tuple[SampledColumn, ...], list[str]]:
@@ -175,25 +157,20 @@ def _time_of(columns: Sequence[SampledColumn], rows: Sequence[dict[str, Any]]) -
 
 def _spec(
     name: str,
-    place: Path,
-    files: Sequence[Path],
-    sample: SampleRows,
+    delivery: Delivery,
     columns: Sequence[SampledColumn],
     time: str | None,
     project: Project,
 ) -> str:
-    options = {"pathGlobFilter": f"*{_suffix(files[0])}", **sample.options}
+    # The schema of records is a part of their value.
+    inside = "  " if "value:" in delivery.source else ""
     lines = [
         f"description: The rows of {json.dumps(name)}, as they are delivered.",
         "sources:",
         f"  {name}:",
-        "    kind: file",
-        f"    format: {sample.format}",
-        f"    path: {json.dumps(str(_folder(place)), ensure_ascii=False)}",
-        "    options:",
-        *(f"      {option}: {json.dumps(value)}" for option, value in options.items()),
-        "    schema: >-",
-        *(f"      {line}" for line in _schema_lines(columns)),
+        *(f"    {line}" for line in delivery.source),
+        f"    {inside}schema: >-",
+        *(f"    {inside}  {line}" for line in _schema_lines(columns)),
     ]
     if time is not None:
         taken = {column.name.lower() for column in columns}
@@ -215,11 +192,3 @@ def _in_sql(time: str) -> str:
 def _schema_lines(columns: Sequence[SampledColumn]) -> list[str]:
     *others, last = [column.ddl for column in columns]
     return [*(f"{ddl}," for ddl in others), last]
-
-
-def _folder(place: Path) -> Path:
-    return place.resolve() if place.is_dir() else place.resolve().parent
-
-
-def _suffix(path: Path) -> str:
-    return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix

@@ -5,23 +5,22 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import UsageError
-from tidemill.steps.authoring.arrow_types import column_of_field
+from tidemill.file_formats.avro import MAGIC as AVRO_MAGIC
 from tidemill.steps.authoring.sample_types import (
     SampledColumn,
     column_of_texts,
     column_of_values,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from tidemill.steps.authoring.typed_files import TYPED
 
 MOST_ROWS = 20_000
 _BY_SUFFIX = {
@@ -32,10 +31,11 @@ _BY_SUFFIX = {
     ".ndjson": "json",
     ".parquet": "parquet",
     ".orc": "orc",
+    ".avro": "avro",
     ".txt": "text",
     ".log": "text",
 }
-_MAGIC = {b"PAR1": "parquet", b"ORC": "orc"}
+_MAGIC = {b"PAR1": "parquet", b"ORC": "orc", AVRO_MAGIC: "avro"}
 _SEPARATORS = ",;\t|"
 Row = dict[str, Any]
 
@@ -85,7 +85,7 @@ def read_sample(paths: Sequence[Path], format: str | None) -> SampleRows:
     except (ValueError, csv.Error) as error:
         raise UnknownSample(
             f"{paths[0]} cannot be read as {chosen}: {error}.",
-            remedy="Name its format: --format csv, json, parquet, orc or text.",
+            remedy="Name its format: --format csv, json, parquet, orc, avro or text.",
             path=paths[0],
             format=chosen,
         ) from error
@@ -101,8 +101,6 @@ def guess_format(path: Path) -> str:
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
     if suffixes and suffixes[-1].lower() in _BY_SUFFIX:
         return _BY_SUFFIX[suffixes[-1].lower()]
-    if suffixes and suffixes[-1].lower() == ".avro":
-        return "avro"
     with _bytes(path) as file:
         head = file.read(4096)
     magic = next((kind for start, kind in _MAGIC.items() if head.startswith(start)), None)
@@ -158,12 +156,17 @@ def _read_json(paths: Sequence[Path]) -> SampleRows:
     with _text(paths[0]) as file:
         whole = file.read(1024).lstrip()[:1] == "["
     found = _json_documents(paths) if whole else _json_lines(paths)
+    return json_rows(found, {"multiLine": "true"} if whole else {})
+
+
+def json_rows(found: Iterable[Any], options: dict[str, str]) -> SampleRows:
+    """Rows of parsed JSON values; what is not an object is left out, with a note."""
     values = [*islice(found, MOST_ROWS)]
     rows = [value for value in values if isinstance(value, dict)]
     names = dict.fromkeys(name for row in rows for name in row)
     return SampleRows(
         "json",
-        {"multiLine": "true"} if whole else {},
+        options,
         tuple(column_of_values(name, [row.get(name) for row in rows]) for name in names),
         tuple(rows),
         _left_out(len(values) - len(rows), "is not a JSON object"),
@@ -194,22 +197,9 @@ def _read_text(paths: Sequence[Path]) -> SampleRows:
     return SampleRows("text", {}, (SampledColumn("value", "string"),), rows)
 
 
-def _read_parquet(paths: Sequence[Path]) -> SampleRows:
-    from pyarrow import parquet
-
-    return _of_arrow("parquet", [parquet.read_table(path) for path in paths[:1]])
-
-
-def _read_orc(paths: Sequence[Path]) -> SampleRows:
-    from pyarrow import orc
-
-    return _of_arrow("orc", [orc.read_table(path) for path in paths[:1]])
-
-
-def _of_arrow(format: str, tables: Sequence[pa.Table]) -> SampleRows:
-    columns = tuple(column_of_field(field) for field in tables[0].schema)
-    rows = (row for table in tables for row in table.slice(0, MOST_ROWS).to_pylist())
-    return SampleRows(format, {}, columns, tuple(islice(rows, MOST_ROWS)))
+def _read_typed(format: str, paths: Sequence[Path]) -> SampleRows:
+    columns, rows = TYPED[format](paths[0], MOST_ROWS)
+    return SampleRows(format, {}, tuple(columns), tuple(islice(rows, MOST_ROWS)))
 
 
 def _left_out(rows: int, why: str) -> tuple[str, ...]:
@@ -230,6 +220,5 @@ _READERS: dict[str, Callable[[Sequence[Path]], SampleRows]] = {
     "csv": _read_csv,
     "json": _read_json,
     "text": _read_text,
-    "parquet": _read_parquet,
-    "orc": _read_orc,
+    **{format: partial(_read_typed, format) for format in TYPED},
 }
