@@ -44,6 +44,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("pipelines", nargs="+", metavar="pipeline", help="several to ingest only")
     parser.add_argument("--run-id", required=True)
     parser.add_argument("--no-spark", action="store_true", help="never start a JVM")
+    parser.add_argument(
+        "--untold",
+        action="store_true",
+        help="tell no verdict to the stores, sites and actions of Great Expectations",
+    )
     given = parser.parse_args(argv)
     show_any_text()
     signal.signal(signal.SIGTERM, _leave)
@@ -54,7 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 parser.error("only the ingests of several pipelines go together")
             return _ingest_group(given.pipelines, given.run_id)
         pipeline = open_pipeline(given.pipelines[0])
-        run = RunContext(pipeline, given.run_id, log, spark=not given.no_spark)
+        run = RunContext(
+            pipeline, given.run_id, log, spark=not given.no_spark, tells=not given.untold
+        )
         report = perform(given.step, step_function(given.step), run)
     except TidemillError as error:
         log(f"{error.code}: {error.what} {for_airflow(error.as_dict())}")

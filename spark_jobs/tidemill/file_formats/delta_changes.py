@@ -23,6 +23,10 @@ class HistoryExpired(Refused):
     """A table's log no longer has an entry that is to be read; carries `path` and `version`."""
 
 
+class LeftOutRowsRewritten(Refused):
+    """A compaction put rows that are left out into files of others; carries `path`, `version`."""
+
+
 @dataclass(frozen=True)
 class AddedFile:
     """A data file of a table.
@@ -142,13 +146,32 @@ def files_standing(
 
     Raises:
         HistoryExpired: an entry of the log is gone.
+        LeftOutRowsRewritten: the files that are left out are gone, and their rows in others.
     """
     if not ranges or ranges[0][0] > 0:
         return tuple(file for one in ranges for file in files_between(table, *one))
     gaps = [(before[1], after[0]) for before, after in pairwise(ranges)]
     left_out = {file.path for gap in gaps for file in files_between(table, *gap)}
-    standing = files_at(table, last_before_new_rows(table, head, ranges[-1][1]))
-    return tuple(file for file in standing if file.path not in left_out)
+    last = last_before_new_rows(table, head, ranges[-1][1])
+    if left_out:
+        _refuse_rewritten(table, left_out, last)
+    return tuple(file for file in files_at(table, last) if file.path not in left_out)
+
+
+def _refuse_rewritten(table: Path, left_out: set[str], last: int) -> None:
+    """Refuse where a version up to the last one rewrote a file, and changed no rows."""
+    for number in range(last + 1):
+        actions = _file_actions(table, number)
+        gone = (one["remove"] for one in actions if "remove" in one and not _changes_rows(one))
+        if any(_path(table, one) in left_out for one in gone):
+            raise LeftOutRowsRewritten(
+                f"Version {number} of {table} compacted files with rows that are left out here: "
+                "they stand among other rows, and would be read with them.",
+                remedy="Take back what left them out (reinstate), or have the table that is read "
+                "computed again (rebuild); and compact no table that pipelines read.",
+                path=table,
+                version=number,
+            )
 
 
 def _version(table: Path, number: int, actions: list[dict[str, Any]]) -> Version:

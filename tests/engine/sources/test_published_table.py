@@ -23,6 +23,7 @@ from tidemill.engine.sources import published_table
 from tidemill.engine.sources.published_table import PublishedTable
 from tidemill.file_formats.delta_changes import (
     AddedFile,
+    LeftOutRowsRewritten,
     files_at,
     files_standing,
     table_head,
@@ -130,6 +131,21 @@ def test_what_was_rejected_here_stays_out_and_what_was_swapped_there_comes_in(
     counting = [(0, rejected), (rejected + 1, end)]
     assert {*ids(files_standing(table.path, head, counting))} == {10, 3}
     assert {*ids(files_standing(table.path, head, [(rejected, end)]))} == {2, 3}
+
+
+def test_rows_that_are_left_out_are_not_read_from_a_file_that_compaction_wrote(
+    table: DeltaOrders,
+) -> None:
+    table.add(1)
+    rejected = table.add(2)
+    end = table.add(3) + 1
+    compacted = table.compact()
+    head = table_head(table.path)
+    assert head is not None
+    assert {*ids(files_standing(table.path, head, [(0, end)]))} == {1, 2, 3}
+    with pytest.raises(LeftOutRowsRewritten) as error:
+        files_standing(table.path, head, [(0, rejected), (rejected + 1, end)])
+    assert error.value.data["version"] == compacted
 
 
 def test_columns_that_the_schema_does_not_name_are_left_out(table: DeltaOrders) -> None:

@@ -78,6 +78,11 @@ def test_its_input_has_the_same_bytes_and_times_and_is_whole_again_for_the_secon
         assert linked.stat().st_mtime_ns == path.stat().st_mtime_ns
 
 
+def test_its_verdicts_are_told_to_nothing_of_great_expectations(tmp_path: Path) -> None:
+    copy = copied(pipeline(tmp_path))
+    assert "--untold" in copy.command("gate")
+
+
 def test_a_bounded_number_of_files_are_the_oldest_of_each_source(tmp_path: Path) -> None:
     real = pipeline(tmp_path)
     copy = copied(real, files=2)

@@ -92,8 +92,9 @@ class ScratchCopy:
         return StepProcesses(layout.home, self.command, own, self.folder / "logs" / run)
 
     def command(self, step: Step) -> Sequence[str]:
-        """The command of a step, which Airflow starts in the same way."""
-        return (sys.executable, "-m", "tidemill.main", step, self.name, "--run-id", RUN_ID)
+        """The command of a step, which Airflow starts in the same way but for what it tells."""
+        own = ("--run-id", RUN_ID, "--untold")
+        return (sys.executable, "-m", "tidemill.main", step, self.name, *own)
 
     def _lay_out_input(self) -> None:
         """Put the input in place again: a run may delete or archive it."""
