@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import csv
-import inspect
-import textwrap
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
+from tests.cli.called_functions import commands_that_call, commands_with
 from tests.cli.conftest import Tidemill
-from tests.cli.test_help import commands
 from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import ExitCode
 
@@ -20,47 +15,9 @@ from tidemill.contract.errors import ExitCode
 SHOWN_BESIDE = {"new", "suite infer"}
 
 
-def leaves() -> dict[str, Any]:
-    """Every command that has none below it, by its words."""
-    found = {str(one.id): one.values[0] for one in commands()}
-    return {name: one for name, one in found.items() if not hasattr(one, "commands")}
-
-
-def calls(function: Callable[..., Any]) -> Iterator[ast.expr]:
-    """What the body of a function calls."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    return (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-
-
-def prints_rows(function: Callable[..., Any]) -> bool:
-    """Whether a function, or one of the command line's that it calls, shows a table."""
-    pending, seen = [inspect.unwrap(function)], set[Callable[..., Any]]()
-    while pending:
-        one = pending.pop()
-        seen.add(one)
-        for called in calls(one):
-            if ast.unparse(called) == "screen.table":
-                return True
-            found = _resolved(called, one)
-            if inspect.isfunction(found) and found.__module__.startswith("tidemill.cli"):
-                pending += {found} - seen
-    return False
-
-
-def _resolved(called: ast.expr, within: Callable[..., Any]) -> Any:
-    known = getattr(within, "__globals__", {})
-    if isinstance(called, ast.Name):
-        return known.get(called.id)
-    if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
-        return getattr(known.get(called.value.id), called.attr, None)
-    return None
-
-
 def test_each_command_that_prints_rows_offers_csv_and_no_other_does() -> None:
-    printing = {name for name, one in leaves().items() if prints_rows(one.callback)}
-    offering = {
-        name for name, one in leaves().items() if any("--csv" in p.opts for p in one.params)
-    }
+    printing = commands_that_call("screen.table")
+    offering = commands_with("--csv")
     assert printing - offering == SHOWN_BESIDE
     assert offering - printing == set()
 

@@ -1,6 +1,6 @@
 """`tidemill journal`: what goes out, in its order, and how an event is taken back."""
 
-from collections.abc import Iterator
+from datetime import tzinfo
 from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
@@ -9,6 +9,7 @@ from tidemill.cli.decisions.options import By, decider
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.cli.write_rule import DryRun, show_dry_run
+from tidemill.cli.zones import Utc, time_shown, zone_of
 from tidemill.contract.layout import Layout
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event, Journal, Withdrawal
@@ -23,6 +24,8 @@ journal = Typer(
     no_args_is_help=True,
 )
 
+COLUMNS = ("at", "event", "kind", "increment", "batches", "rows", "rejected", "targets", "said")
+
 Number = Annotated[
     int, Argument(metavar="EVENT", min=1, help="Its number in the journal.", show_default=False)
 ]
@@ -33,7 +36,13 @@ Limit = Annotated[int, Option("--limit", min=1, help="Most events to show.")]
 
 
 @journal.command("show")
-def show(name: PipelineName, limit: Limit = 20, json: Json = False, csv: Csv = False) -> None:
+def show(
+    name: PipelineName,
+    limit: Limit = 20,
+    utc: Utc = False,
+    json: Json = False,
+    csv: Csv = False,
+) -> None:
     """Show the last events, which targets have them, and what was withdrawn.
 
     Examples:
@@ -41,15 +50,17 @@ def show(name: PipelineName, limit: Limit = 20, json: Json = False, csv: Csv = F
     """
     screen = Screen(json, csv)
     find(name)
-    events = [*_events(Journal(Layout(existing_root(), name).journal))][-limit:]
+    found = Journal(Layout(existing_root(), name).journal)
+    events = [*_events(found)][-limit:]
     if json:
-        screen.document({"pipeline": name, "events": events})
+        shown = [_as_json(found, *event) for event in events]
+        screen.document({"pipeline": name, "events": shown})
     elif not events:
         screen.line(f"the journal of {name} is empty")
     else:
-        columns = ("event", "kind", "increment", "batches", "rows", "rejected", "targets", "said")
-        lines = ([_cell(event, column) for column in columns] for event in events)
-        screen.table(f"{name}: the last events of the journal", columns, lines)
+        zone = zone_of(name, utc)
+        lines = (_line(found, *event, zone) for event in events)
+        screen.table(f"{name}: the last events of the journal", COLUMNS, lines)
 
 
 @journal.command("withdraw")
@@ -90,12 +101,11 @@ def withdraw(
         screen.document({"pipeline": name, "withdrawn": withdrawn})
 
 
-def _events(found: Journal) -> Iterator[dict[str, Any]]:
+def _events(found: Journal) -> list[tuple[Event, Withdrawal | None]]:
     """Every event, withdrawn ones too, in the order of their numbers."""
     withdrawn = found.withdrawals()
     both = [*((event, None) for event in found.events()), *withdrawn]
-    for event, withdrawal in sorted(both, key=lambda one: one[0].seq):
-        yield _as_json(found, event, withdrawal)
+    return sorted(both, key=lambda one: one[0].seq)
 
 
 def _as_json(found: Journal, event: Event, withdrawal: Withdrawal | None) -> dict[str, Any]:
@@ -114,15 +124,22 @@ def _as_json(found: Journal, event: Event, withdrawal: Withdrawal | None) -> dic
     }
 
 
-def _cell(event: dict[str, Any], column: str) -> object:
-    if column == "batches":
-        return "-".join(map(str, event["batches"]))
-    if column == "targets":
-        return ", ".join(event["targets"])
-    if column == "said":
-        said = event["withdrawn"]
-        if said is None:
-            return ""
-        by = f" by {said['by']}" if said["by"] else ""
-        return f"withdrawn{by}: {said['reason']}"
-    return event[column]
+def _line(
+    found: Journal, event: Event, withdrawal: Withdrawal | None, zone: tzinfo
+) -> tuple[object, ...]:
+    return (
+        time_shown(event.at, zone),
+        event.seq,
+        event.kind,
+        event.increment,
+        f"{event.first}-{event.last}",
+        event.rows,
+        event.rejected,
+        ", ".join(found.targets_of(event.seq)),
+        "" if withdrawal is None else _said(withdrawal),
+    )
+
+
+def _said(withdrawal: Withdrawal) -> str:
+    by = f" by {withdrawal.by}" if withdrawal.by else ""
+    return f"withdrawn{by}: {withdrawal.reason}"

@@ -10,6 +10,7 @@ from typer import Argument, Exit, Option
 from tidemill.cli.completion import pipelines
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Quantity, Screen
+from tidemill.cli.zones import time_shown, zone_of
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.remedy import more_about
 from tidemill.spec.catalog import SpecFile, find, spec_files
@@ -58,7 +59,12 @@ def chosen(name: str | None, every: bool) -> list[SpecFile]:
 
 
 def tidy_up(
-    chosen: Iterable[SpecFile], commands: Iterable[str], screen: Screen, *, apply: bool
+    chosen: Iterable[SpecFile],
+    commands: Iterable[str],
+    screen: Screen,
+    *,
+    apply: bool,
+    utc: bool,
 ) -> None:
     """Run commands of upkeep, and show what they found or did."""
     from tidemill.steps.upkeep.upkeep import upkeep
@@ -75,7 +81,7 @@ def tidy_up(
             }
         )
         raise Exit(code)
-    screen.table("", COLUMNS, (line for one in found for line in _lines(one)))
+    screen.table("", COLUMNS, (line for one in found for line in _lines(one, utc)))
     for one in found:
         if one.error is not None:
             text = f"{one.pipeline}: {one.error['code']}: {one.error['what']} {one.error['remedy']}"
@@ -85,7 +91,8 @@ def tidy_up(
     raise Exit(code)
 
 
-def _lines(one: Upkept) -> Iterable[tuple[object, ...]]:
+def _lines(one: Upkept, utc: bool) -> Iterable[tuple[object, ...]]:
+    zone = zone_of(one.pipeline, utc)
     for of in one.leftovers:
         yield (
             one.pipeline,
@@ -94,5 +101,5 @@ def _lines(one: Upkept) -> Iterable[tuple[object, ...]]:
             Quantity(of.count),
             Quantity(of.files),
             Quantity(of.bytes),
-            of.oldest.isoformat(timespec="seconds"),
+            time_shown(of.oldest, zone),
         )

@@ -2,12 +2,14 @@
 
 from tidemill.cli.screen import Csv, Json, Screen
 from tidemill.cli.upkeep.options import Apply, Every, Name, chosen, tidy_up
+from tidemill.cli.zones import Utc
 
 
 def upkeep(
     name: Name = None,
     every: Every = False,
     apply: Apply = False,
+    utc: Utc = False,
     json: Json = False,
     csv: Csv = False,
 ) -> None:
@@ -22,4 +24,4 @@ def upkeep(
     """
     from tidemill.steps.upkeep.upkeep import COMMANDS
 
-    tidy_up(chosen(name, every), COMMANDS, Screen(json, csv), apply=apply)
+    tidy_up(chosen(name, every), COMMANDS, Screen(json, csv), apply=apply, utc=utc)

@@ -2,12 +2,14 @@
 
 from tidemill.cli.screen import Csv, Json, Screen
 from tidemill.cli.upkeep.options import Apply, Every, Name, chosen, tidy_up
+from tidemill.cli.zones import Utc
 
 
 def vacuum(
     name: Name = None,
     every: Every = False,
     apply: Apply = False,
+    utc: Utc = False,
     json: Json = False,
     csv: Csv = False,
 ) -> None:
@@ -21,4 +23,4 @@ def vacuum(
       tidemill vacuum tides --apply
       tidemill vacuum --all --json
     """
-    tidy_up(chosen(name, every), ["vacuum"], Screen(json, csv), apply=apply)
+    tidy_up(chosen(name, every), ["vacuum"], Screen(json, csv), apply=apply, utc=utc)
