@@ -19,7 +19,7 @@ from tidemill.spec.sources.base import (
 from tidemill.spec.sources.fetch import Fetch
 from tidemill.spec.sources.format_schema import unfit_schema
 from tidemill.spec.sources.new_fields import (
-    NewFields,
+    NewFieldsPolicy,
     misplaced_policy,
     policy_of,
     rescue_column,
@@ -106,7 +106,7 @@ class FileSource(TypedSource):
     other_schema: Rating = Rating.HOLD
     part_read: Rating = Rating.HOLD
     undecodable: Literal["reject", "replace"] = "reject"
-    new_fields: NewFields = "ignore"
+    new_fields: NewFieldsPolicy = "ignore"
     falling_behind: Rating = Rating.WARN
 
     @field_validator("path")

@@ -11,7 +11,7 @@ from tidemill.spec.formats.rules import FALLS_BACK, WITH_DATE, with_defaults
 from tidemill.spec.model import Disagreement, Model, PlainName
 from tidemill.spec.sources.base import Ddl, Options, as_text, check_names, checked_columns
 from tidemill.spec.sources.new_fields import (
-    NewFields,
+    NewFieldsPolicy,
     misplaced_policy,
     rescue_column,
     with_rescue_column,
@@ -47,7 +47,7 @@ class KafkaValue(Model):
     format: Literal["json", "csv", "avro", "text", "binary"] = "json"
     schema_: Ddl | None = Field(default=None, alias="schema")
     options: Options = {}
-    new_fields: NewFields = "ignore"
+    new_fields: NewFieldsPolicy = "ignore"
     # Left out where it is not given, as by the versions that did not know it.
     registry: PlainName | None = Field(default=None, exclude_if=lambda given: given is None)
 

@@ -19,21 +19,21 @@ class Rescue(Model):
     rescue: Column
 
 
-NewFields = Literal["ignore", "refuse"] | Rescue
+NewFieldsPolicy = Literal["ignore", "refuse"] | Rescue
 _FIELD = "new_fields"
 
 
-def rescue_column(policy: NewFields) -> tuple[str, ...]:
+def rescue_column(policy: NewFieldsPolicy) -> tuple[str, ...]:
     """The column that they are collected in, where there is one."""
     return (policy.rescue,) if isinstance(policy, Rescue) else ()
 
 
-def with_rescue_column(ddl: str, policy: NewFields) -> str:
+def with_rescue_column(ddl: str, policy: NewFieldsPolicy) -> str:
     """A schema with that column at its end."""
     return ", ".join((ddl, *(f"`{name}` string" for name in rescue_column(policy))))
 
 
-def misplaced_policy(policy: NewFields, ddl: str, format: str) -> str | None:
+def misplaced_policy(policy: NewFieldsPolicy, ddl: str, format: str) -> str | None:
     """The sentence on a choice that a format or schema does not have; None where it has it.
 
     Args:
@@ -57,6 +57,8 @@ def without_default(reading: dict[str, Any]) -> dict[str, Any]:
     return {name: v for name, v in reading.items() if (name, v) != (_FIELD, "ignore")}
 
 
-def policy_of(reading: Mapping[str, Any]) -> NewFields:
+def policy_of(reading: Mapping[str, Any]) -> NewFieldsPolicy:
     """The choice as `without_default` left it."""
-    return TypeAdapter[NewFields](NewFields).validate_python(reading.get(_FIELD, "ignore"))
+    return TypeAdapter[NewFieldsPolicy](NewFieldsPolicy).validate_python(
+        reading.get(_FIELD, "ignore")
+    )
