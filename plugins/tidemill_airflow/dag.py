@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,9 @@ from airflow.sdk import (
 )
 from airflow.sdk.exceptions import AirflowTimetableInvalid
 
-from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.contract.errors import SpecError, TidemillError, UsageError
 from tidemill.spec.catalog import SpecFile, shown_spec_files
+from tidemill.spec.root import ROOT, given_root
 from tidemill.spec.spec import Spec
 from tidemill_airflow.dags.arrivals import arrivals
 from tidemill_airflow.dags.broken_spec import BrokenSpec
@@ -56,11 +58,16 @@ RUN_TYPES = (
     "asset_materialization",
 )
 BACKFILL = "backfill"
+UNKNOWN_ROOT = f"${ROOT}"
 
 
 def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
     """A DAG for every spec that Airflow shows; a `BrokenSpec` for one that cannot be loaded."""
     export_settings()
+    root = UNKNOWN_ROOT
+    # Projects that disagree about it are an error of each step.
+    with suppress(UsageError):
+        root = given_root(environ) or root
     wanted = get_parsing_context().dag_id
     found: list[SpecFile] = []
     groups: dict[str, list[Member]] = {}
@@ -77,7 +84,7 @@ def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
             if spec.group is not None:
                 groups.setdefault(spec.group, []).append(Member(name, spec, path))
             elif wanted in (None, name):
-                yield build_dag(name, spec, path)
+                yield build_dag(name, spec, path, root)
             if spec.published and wanted in (None, resolve_id(name)):
                 yield build_resolve_dag(name, spec, path)
         except TidemillError as error:
@@ -85,17 +92,18 @@ def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
     for name, members in groups.items():
         try:
             if wanted in (None, name):
-                yield build_group(name, members, taken=[one.name for one in found])
+                yield build_group(name, members, [one.name for one in found], root)
         except TidemillError as error:
             yield BrokenSpec.of(members[0].path, error)
 
 
-def build_dag(name: str, spec: Spec, path: Path) -> DAG:
+def build_dag(name: str, spec: Spec, path: Path, root: str = UNKNOWN_ROOT) -> DAG:
     """The DAG of one pipeline.
 
     Args:
         name: The pipeline's, which becomes the DAG's.
         path: The spec's file, for messages and the DAG's page.
+        root: The folder of all pipelines' data, for the DAG's page.
 
     Raises:
         SpecError: the schedule, the notifier or an asset is not valid, or the name is a resolve
@@ -103,7 +111,7 @@ def build_dag(name: str, spec: Spec, path: Path) -> DAG:
     """
     refuse_reserved(name, path)
     notice = StateNotice.of(spec, path) if spec.notify else None
-    page = dag_page(name, spec, path, os.environ.get("TIDEMILL_ROOT", "$TIDEMILL_ROOT"))
+    page = dag_page(name, spec, path, root)
     about = _first_sentence(spec.description)
     alerts = deadlines({name: spec})
     with _dag(name, about, spec, path, page, alerts, backfills=spec.published) as dag:
@@ -118,13 +126,16 @@ def build_dag(name: str, spec: Spec, path: Path) -> DAG:
     return dag
 
 
-def build_group(name: str, members: Sequence[Member], taken: Sequence[str] = ()) -> DAG:
+def build_group(
+    name: str, members: Sequence[Member], taken: Sequence[str] = (), root: str = UNKNOWN_ROOT
+) -> DAG:
     """The DAG of a group of pipelines.
 
     Args:
         name: The group's, which becomes the DAG's.
         members: Its pipelines.
         taken: The names of all pipelines, of which it may not be one.
+        root: As for `build_dag`.
 
     Raises:
         SpecError: the members do not go together, an asset is not valid, or the name is a
@@ -133,8 +144,7 @@ def build_group(name: str, members: Sequence[Member], taken: Sequence[str] = ())
     refuse_disagreement(members, taken)
     first = members[0].spec
     named = ", ".join(member.name for member in members)
-    where = os.environ.get("TIDEMILL_ROOT", "$TIDEMILL_ROOT")
-    pages = (f"## {m.name}\n\n{dag_page(m.name, m.spec, m.path, where)}" for m in members)
+    pages = (f"## {m.name}\n\n{dag_page(m.name, m.spec, m.path, root)}" for m in members)
     page = "\n\n".join(pages)
     about = f"{named} in one Spark application"
     # A backfill of a group is one of each of its members.

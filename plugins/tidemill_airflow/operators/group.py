@@ -20,6 +20,7 @@ from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.report import Outcome, Report
 from tidemill.ledger.reprocessed_run import current_run_folder
 from tidemill.ledger.run_request import read_request
+from tidemill.spec.groups import differing
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.spec import Spec
 from tidemill_airflow.operators.outcome import as_airflow, conclude
@@ -27,9 +28,6 @@ from tidemill_airflow.task_names import RESOLVE
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-# What one DAG and one Spark application have one of.
-SHARED = ("schedule", "timezone", "wake", "spark", "airflow")
 
 
 @dataclass(frozen=True)
@@ -60,10 +58,10 @@ def refuse_disagreement(members: Sequence[Member], taken: Collection[str] = ()) 
     for member in members:
         if member.spec.wake is not None:
             raise _error(member, "wake", "is woken, which a group is not: it goes by the clock")
-        for field in SHARED:
-            if getattr(member.spec, field) != getattr(first.spec, field):
-                what = f"differs from that of {first.name}, which is in the same group"
-                raise _error(member, field, what)
+        field = differing(member.spec, first.spec)
+        if field is not None:
+            what = f"differs from that of {first.name}, which is in the same group"
+            raise _error(member, field, what)
 
 
 def members_with_work(members: Sequence[str], run_id: str) -> list[Pipeline]:

@@ -66,6 +66,7 @@ def check(
     from tidemill.gate.known_expectations import known_expectations
     from tidemill.steps.read_only.checks.all_checks import check as check_pipelines
     from tidemill.steps.read_only.checks.dag_integrity import airflow_installed, check_dags
+    from tidemill.steps.read_only.checks.folded_rows import folded
     from tidemill.steps.read_only.checks.spec_notes import spec_notes
 
     screen = Screen(json, csv)
@@ -85,6 +86,7 @@ def check(
     if with_dags:
         with screen.busy("checking the DAGs …"):
             problems += [problem for problem in check_dags(names or ()) if problem not in problems]
+    problems = folded(problems)
     notes = [*spec_notes(names or ())]
     if json:
         found = [asdict(problem) for problem in problems]

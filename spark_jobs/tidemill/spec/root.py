@@ -21,7 +21,7 @@ def root(environ: Mapping[str, str] = os.environ) -> Path:
     Raises:
         UsageError: it is given nowhere or twice, is relative, a URL, or holds `..`.
     """
-    given = environ.get(ROOT) or root_of_projects(environ) or ""
+    given = given_root(environ) or ""
     if "://" in given:
         raise UsageError(
             f"TIDEMILL_ROOT is '{given}', but only local directories are supported so far.",
@@ -37,6 +37,15 @@ def root(environ: Mapping[str, str] = os.environ) -> Path:
             root=given,
         )
     return path
+
+
+def given_root(environ: Mapping[str, str] = os.environ) -> str | None:
+    """The root as the variable or the projects give it, unread; None where neither does.
+
+    Raises:
+        UsageError: as `root_of_projects`.
+    """
+    return environ.get(ROOT) or root_of_projects(environ)
 
 
 def existing_root(environ: Mapping[str, str] = os.environ) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from tests.airflow.conftest import NAME
 from tests.support.spec_text import PATH, minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.spec.spec import Spec
-from tidemill_airflow.dag import build_dag
+from tidemill_airflow.dag import build_dag, dags
 from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES, has_its_steps
 from tidemill_airflow.dags.resolve import build_resolve_dag
 from tidemill_airflow.events import table_alias
@@ -105,6 +106,16 @@ def test_its_page_names_where_rows_come_from_and_go(text: str, said: list[str]) 
 def test_no_page_names_what_will_never_be() -> None:
     page = both(KAFKA + TO_KAFKA)[0].doc_md or ""
     assert [words for words in ("/table`", "backfill", "__resolve") if words in page] == []
+
+
+@pytest.mark.parametrize("more", ["", "group: small\n"])
+def test_its_page_names_the_root_that_the_project_gives(tmp_path: Path, more: str) -> None:
+    specs = tmp_path / "dags" / "specs"
+    specs.mkdir(parents=True)
+    (specs / "one.yaml").write_text(minimal(more))
+    (tmp_path / "tidemill.yaml").write_text("root: /srv/mill\n")
+    pages = [one.doc_md or "" for one in dags({"TIDEMILL_PROJECTS": str(tmp_path)})]
+    assert any("/srv/mill/one/table" in page for page in pages)
 
 
 # --- assets

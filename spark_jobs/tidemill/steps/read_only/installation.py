@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tidemill.contract.project import PACKAGE, SHIPPED, search_path
-from tidemill.spec.root import ROOT, root_of_projects
+from tidemill.spec.root import given_root
 from tidemill.toolchain import extras, jars
 from tidemill.toolchain.java import UnsuitableJava, find_java
 
@@ -111,7 +111,7 @@ def _missing_folders(environ: Mapping[str, str]) -> Iterator[Missing]:
 
 
 def _root(environ: Mapping[str, str]) -> Path | None:
-    given = environ.get(ROOT) or root_of_projects(environ)
+    given = given_root(environ)
     return Path(given) if given else None
 
 
