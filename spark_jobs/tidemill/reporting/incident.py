@@ -19,6 +19,7 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.reporting.choices import Choice, choices
+from tidemill.reporting.docs_pages import page_of
 from tidemill.reporting.dry_runs import DryRunResult, find_dry_run
 from tidemill.reporting.increment_books import increment_books
 from tidemill.reporting.measures import Failure, failures
@@ -85,6 +86,7 @@ def read_incident(layout: Layout, number: int, gate: Gate) -> Incident:
     reasons, rejected = _rejected(ledger, found.sealed, batches, gate)
     note = read_note(layout, found.sealed.generation)
     kept = None if note is None else note.pipeline_class
+    page = page_of(layout, found)
     return Incident(
         pipeline=layout.name,
         increment=increment,
@@ -97,7 +99,7 @@ def read_incident(layout: Layout, number: int, gate: Gate) -> Incident:
         files=len(inputs),
         offsets=_offsets(batches),
         choices=choices(increment, kept or PipelineClass.MAP, len(waiting)),
-        docs=_docs(layout, found.verdict.judgement.get("docs") if found.verdict else None),
+        docs=None if page is None else str(page.relative_to(layout.docs)),
         judged_in=None if found.verdict is None else found.verdict.run_id,
         dry_run=find_dry_run(layout, increment) if increment.state == "held" else None,
     )
@@ -130,9 +132,3 @@ def _offsets(batches: Sequence[Batch]) -> dict[str, Any]:
     """The offsets of sources that have no files."""
     offsets = batches[-1].offsets if batches else {}
     return {name: at for name, at in offsets.items() if not is_of_files(at)}
-
-
-def _docs(layout: Layout, page: str | None) -> str | None:
-    if page is None or not page.startswith(f"{layout.docs}/"):
-        return None
-    return page.removeprefix(f"{layout.docs}/")
