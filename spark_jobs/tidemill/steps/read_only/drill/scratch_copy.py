@@ -171,7 +171,7 @@ def _hindrances(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     if not spec.deterministic:
         yield "deterministic", "two runs may give different rows"
     for name, source in spec.sources.items():
-        if not isinstance(source, FileSource):
+        if not source.LISTS_FILES:
             yield f"sources.{name}", f"input of kind {source.kind} is not copied"
     for name, static in spec.statics.items():
         if not isinstance(static, FileStatic):
