@@ -19,7 +19,7 @@ from tidemill.contract.errors import ExitCode
 READS = {
     *("check", "preview", "test", "drill", "render", "plan", "example list", "schema infer"),
     *("doctor", "info", "status", "rows", "late", "diff", "sql", "where", "history", "explain"),
-    *("journal show", "lease show", "checkpoint show", "state list", "state show"),
+    *("docs", "journal show", "lease show", "checkpoint show", "state list", "state show"),
     # Groups: what stands below them has the options.
     *("example", "suite", "journal", "state", "target", "lease", "checkpoint"),
 }

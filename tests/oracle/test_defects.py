@@ -136,8 +136,8 @@ def keep_the_first_static_side(patch: Patch) -> None:
     first: dict[str, Any] = {}
     pin_statics = ingest.pin_statics
 
-    def once(pipeline: Any) -> Any:
-        return first.setdefault(pipeline.name, pin_statics(pipeline))
+    def once(pipeline: Any, **options: Any) -> Any:
+        return first.setdefault(pipeline.name, pin_statics(pipeline, **options))
 
     patch.setattr(ingest, "pin_statics", once)
 

@@ -85,7 +85,7 @@ class Building:
 
     def publish(self, batch: int) -> Report:
         """Publish what was committed up to a batch, as if the gate had come just then."""
-        with patch.object(Ledger, "latest", lambda _: batch):
+        with patch.object(Ledger, "latest", lambda *_: batch):
             with RunContext(self.pipeline, f"run-{batch}", lambda _: None).hold("gate") as held:
                 number = seal(held, Snapshot(held.layout))
             assert number is not None
