@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode, SpecError
 from tidemill.contract.project import SHIPPED, Project, search_path
 from tidemill.spec.catalog import SpecFile, paths_of, pipelines_in
@@ -174,7 +175,7 @@ def _answer(dags: Sequence[str], found: Sequence[Problem], *, as_json: bool) -> 
     if not found:
         console.print(f"{len(dags)} DAGs are sound: {', '.join(dags)}")
         return
-    table = Table(title=f"{len(found)} problems in {len(dags)} DAGs")
+    table = Table(title=f"{counted(len(found), 'problem')} in {counted(len(dags), 'DAG')}")
     for column in ("where", "what", "remedy"):
         table.add_column(column, overflow="fold")
     for problem in found:

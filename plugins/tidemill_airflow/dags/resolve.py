@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, chain
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.ledger.approval import forget_approval
 from tidemill.ledger.run_request import RunRequest
@@ -216,8 +217,8 @@ def _known(pipeline: Pipeline, number: int) -> list[str]:
     found = Snapshot(pipeline.layout).get(number)
     sealed = found.sealed
     lines = [
-        f"increment: {found.state}, {sealed.rows:,} rows and {sealed.rejected:,} rejected, sealed "
-        f"{sealed.sealed:%Y-%m-%d %H:%M} UTC by run {_quoted(sealed.run_id)}"
+        f"increment: {found.state}, {counted(sealed.rows, 'row')} and {sealed.rejected:,} "
+        f"rejected, sealed {sealed.sealed:%Y-%m-%d %H:%M} UTC by run {_quoted(sealed.run_id)}"
     ]
     reasons = found.verdict.reasons if found.verdict else ()
     return lines + [f"the gate said: {_quoted(reason)}" for reason in reasons]

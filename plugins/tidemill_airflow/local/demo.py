@@ -25,6 +25,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tidemill.contract import report as reports
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.layout import Layout
@@ -167,7 +168,8 @@ def _show_table(console: Console, layout: Layout) -> None:
         table.add_row(*(str(value) for value in row.values()))
     console.print(table)
     console.print(
-        f"{rows.num_rows:,} rows published, {rejected:,} rejected: {layout.table}", soft_wrap=True
+        f"{counted(rows.num_rows, 'row')} published, {rejected:,} rejected: {layout.table}",
+        soft_wrap=True,
     )
 
 

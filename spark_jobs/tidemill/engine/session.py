@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from tidemill.contract.connections.airflow import connection, variable
 from tidemill.contract.connections.spark import driver_settings, secrets_of
 from tidemill.contract.connections.spark_masters import verify_masters
+from tidemill.contract.counted import counted
 from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.contract.report import SparkApplication
 from tidemill.engine.launch_jvm import launch_jvm, own_signals, say_errors_once
@@ -43,7 +44,7 @@ def open_group_session(pipelines: Sequence[Pipeline], backlog_bytes: int | None)
         pipelines: The pipelines that share one Spark application, each in its own pool.
         backlog_bytes: What waits to be read by all of them; None if unknown.
     """
-    name = f"tidemill ingest of {len(pipelines)} pipelines"
+    name = f"tidemill ingest of {counted(len(pipelines), 'pipeline')}"
     return _open(name, _shared_conf(pipelines), backlog_bytes, pipelines[0].spec.spark.conn_id)
 
 
@@ -54,7 +55,10 @@ def open_planning_session(pipelines: Sequence[Pipeline]) -> SparkSession:
         pipelines: The pipelines, whose jars it has.
     """
     return _open(
-        f"tidemill check of {len(pipelines)} pipelines", _shared_conf(pipelines), None, None
+        f"tidemill check of {counted(len(pipelines), 'pipeline')}",
+        _shared_conf(pipelines),
+        None,
+        None,
     )
 
 

@@ -4,6 +4,7 @@ Whatever makes Spark read a file twice, or not at all, ends here, before the bat
 and anything of it can be sealed.
 """
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.generations.build import left_out
 from tidemill.ledger.batch import Batch
@@ -45,7 +46,8 @@ def inspected(pipeline: Pipeline, batch: Batch) -> Batch:
         return batch
     files = [file.path for file in batch.inputs]
     raise RowsReadAmiss(
-        f"Batch {batch.batch} has read {read:,} rows, and its {len(files):,} files hold {held:,} "
+        f"Batch {batch.batch} has read {counted(read, 'row')}, and there are {held:,} in "
+        f"{counted(len(files), 'file')} "
         f"({files[0]} is one): Spark read a file twice or not at all.",
         remedy=f"Read all input again: tidemill rebuild {pipeline.name} --reason TEXT. If it comes "
         "again, report it with the names of the files.",

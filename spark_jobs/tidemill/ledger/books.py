@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from tidemill.contract.counted import counted
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.syntax.quantities import sum_if_known
 from tidemill.ledger.batch import Batch, RowsPerRow
@@ -49,15 +50,16 @@ class Books(FrozenModel):
 
     def __str__(self) -> str:
         """The equation, such as `100 rows in = 90 good + 8 rejected + 0 late + 2 filtered`."""
-        rows_in = "an unknown number of" if self.rows_in is None else f"{self.rows_in:,}"
+        known = self.rows_in is not None
+        rows_in = counted(self.rows_in or 0, "row") if known else "an unknown number of rows"
         late = "unknown" if self.late is None else f"{self.late:,}"
         terms = f"{self.good:,} good + {self.rejected:,} rejected + {late} late"
         if self.filtered is None:
             terms = terms.replace(" + ", ", ")
-            return f"{rows_in} rows in; {terms}"
+            return f"{rows_in} in; {terms}"
         if self.amiss:
-            return f"{rows_in} rows in, but {terms}: {abs(self.amiss):,} do not add up"
-        return f"{rows_in} rows in = {terms} + {self.filtered:,} filtered"
+            return f"{rows_in} in, but {terms}: {abs(self.amiss):,} do not add up"
+        return f"{rows_in} in = {terms} + {self.filtered:,} filtered"
 
 
 def books_of(batches: Sequence[Batch], late: Iterable[LateRows] = ()) -> Books:

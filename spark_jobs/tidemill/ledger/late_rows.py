@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tidemill.contract.counted import counted
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.storage import documents
@@ -65,8 +66,8 @@ class LateTotal(FrozenModel):
     unknown: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        unknown = f", unknown in {len(self.unknown)} batches" if self.unknown else ""
-        return f"{self.rows:,} late{unknown}"
+        unknown = counted(len(self.unknown), "batch", "batches")
+        return f"{self.rows:,} late" + (f", unknown in {unknown}" if self.unknown else "")
 
 
 class LateLog:

@@ -7,6 +7,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from tidemill.contract.connections.airflow import Connection
 from tidemill.contract.connections.kafka import client_config
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.journal.journal import Event
 from tidemill.publish.target import TargetUnreachable
@@ -138,7 +139,7 @@ class Delivery:
         self._check()
         if left:
             raise TargetUnreachable(
-                f"{self.target}: {left} records were not acknowledged.",
+                f"{self.target}: {counted(left, 'record')} not acknowledged.",
                 remedy="The next run sends the increment again; its headers tell repeats.",
                 target=self.target,
             )

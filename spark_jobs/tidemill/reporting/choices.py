@@ -70,16 +70,16 @@ def _reject(increment: IncrementStatus, waiting: int) -> Choice:
     behind = " What waits behind it goes out." if waiting else ""
     return Choice(
         action="reject",
-        consequence=f"Its input never counts: none of its {increment.rows:,} rows is published, "
-        f"not by a backfill or rebuild either.{behind} To reinstate it takes this back.",
+        consequence=f"Its input never counts: none of its {counted(increment.rows, 'row')} is "
+        f"published, not by a backfill or rebuild either.{behind} To reinstate it takes this back.",
     )
 
 
 def _drop(increment: IncrementStatus) -> Choice:
     return Choice(
         action="reject",
-        consequence=f"It is dropped: none of its {increment.rows:,} rows is published, and the "
-        "table stays as it is. Its input counts as before.",
+        consequence=f"It is dropped: none of its {counted(increment.rows, 'row')} is published, "
+        "and the table stays as it is. Its input counts as before.",
     )
 
 
@@ -104,6 +104,6 @@ def _redo(kept: PipelineClass | None) -> Choice:
 def _reinstate(increment: IncrementStatus) -> Choice:
     return Choice(
         action="reinstate",
-        consequence=f"Its input counts again: its {increment.rows:,} rows are computed, judged and "
-        "added.",
+        consequence=f"Its input counts again: its {counted(increment.rows, 'row')} will be "
+        "computed, judged and added.",
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidemill.contract.counted import counted
 from tidemill.ledger.input_file import InputFile
 from tidemill.spark_logs.offset_ranges import Range
 
@@ -31,7 +32,9 @@ class InputPart:
         return bool(self.files or self.ranges or self.compacted)
 
     def __str__(self) -> str:
-        said = [f"{len(self.files):,} files ({self.files[0].path} …)"] if self.files else []
+        said = []
+        if self.files:
+            said.append(f"{counted(len(self.files), 'file')} ({self.files[0].path} …)")
         said += [f"{one} of {name}" for name, ranges in self.ranges.items() for one in ranges[:3]]
         return "; ".join([*said, *(f"whatever was compacted of {name}" for name in self.compacted)])
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.build import plan, plan_rows
@@ -217,10 +218,10 @@ def _within_bound(
 def _what_is_read(inputs: Inputs, skipped: int, *, boundless: bool) -> str:
     left = "all that counts"
     if skipped:
-        left = f"{skipped:,} others arrived outside of backfill.lateness"
+        left = f"{counted(skipped, 'other')} arrived outside of backfill.lateness"
     elif boundless:
         left = "all that counts; backfill.lateness would bound it"
-    return f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}"
+    return f"reading {counted(inputs.count, 'input')} of {counted(inputs.bytes, 'byte')}: {left}"
 
 
 def _refuse_outside(pipeline: Pipeline, extent: Extent) -> None:

@@ -15,6 +15,7 @@ from datetime import datetime
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tidemill.contract.counted import counted
 from tidemill.engine.query.build import plan
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Statics
@@ -75,7 +76,7 @@ def _pass_over(
     )
     where = "before the first batch" if batch is None else f"with batch {batch}"
     run.log(
-        f"sources.{look.source}: {loss.records:,} records that expired were passed over {where}, "
+        f"sources.{look.source}: {counted(loss.records, 'expired record')} passed over {where}, "
         f"as {loss.by} accepted: {loss.reason}"
     )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from tidemill.contract.counted import counted
 from tidemill.engine.spark_errors import QueryFailed
 from tidemill.file_formats.keyed_rows import KeyedFile, doubled
 from tidemill.file_formats.parquet import read_footers
@@ -54,7 +55,7 @@ def _refuse_many(files: Sequence[KeyedFile], most: int, batch: int) -> None:
     rows = sum(footer.rows for footer in read_footers(file.path for file in files))
     if rows > most:
         raise TooManyRows(
-            f"Batch {batch} has {rows:,} rows, and output.max_rows is {most:,}.",
+            f"Batch {batch} has {counted(rows, 'row')}, and output.max_rows is {most:,}.",
             remedy="Raise it, or use output.mode update, which writes changed rows only.",
             batch=batch,
             rows=rows,

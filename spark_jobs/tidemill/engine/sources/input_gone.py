@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
@@ -32,9 +33,10 @@ def files_gone(files: Sequence[InputFile], listed: int | None = None) -> InputGo
     """
     names = [file.path for file in files]
     first = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    why = "gone, or are other files" if listed is None else f"not all found: Spark has {listed}"
+    why = "gone or replaced" if listed is None else f"not all found: Spark has {listed}"
+    verb = "is" if len(names) == 1 else "are"
     return InputGone(
-        f"{len(names)} files that batches have read are {why}: {first}.",
+        f"{counted(len(names), 'file')} of earlier batches {verb} {why}: {first}.",
         remedy="Put them back as they were, or reject the increment that read them.",
         source=files[0].source,
         files=names[:MOST_NAMED],

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish.database.session import BATCH, GENERATION
@@ -78,8 +79,8 @@ class Incoming:
         for batch, chunk in self.payload.read():
             stored = storable.of(chunk)
             for name in self.keys:
-                if stored.column(name).null_count:
-                    raise self._unfit(name, f"is null in {stored.column(name).null_count} rows")
+                if nulls := stored.column(name).null_count:
+                    raise self._unfit(name, f"is null in {counted(nulls, 'row')}")
             yield pa.RecordBatch.from_arrays(
                 [
                     *stored.columns,

@@ -8,6 +8,7 @@ at the last batch, and says by the event's number that the swap is in.
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.contract.layout import Layout
 from tidemill.contract.log import Log
@@ -114,7 +115,7 @@ class DatabaseTarget(ABC):
         stored = self._stored(session, event, incoming)
         if stored != incoming.payload.rows:
             raise RowsMissing(
-                f"{self.name} took {stored} of {incoming.payload.rows} rows.",
+                f"{self.name} took {stored:,} of {counted(incoming.payload.rows, 'row')}.",
                 remedy="Look for a trigger or a rule of the table's; nothing was published to it.",
                 target=self.name,
                 given=incoming.payload.rows,

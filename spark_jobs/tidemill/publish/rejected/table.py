@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.parquet import read_footer
@@ -169,9 +170,9 @@ def _rows(one: Audited, event: Event) -> pa.Table:
         "last_batch": pa.array([event.last] * rows, pa.int64()),
     }
     said = {name: reject.field(name) for name in SAID}
-    if said["reason"].null_count:
+    if nulls := said["reason"].null_count:
         raise RejectedWithoutReason(
-            f"{one.path} is among the rejected rows and holds {said['reason'].null_count} rows "
+            f"{one.path} is among the rejected rows and holds {counted(nulls, 'row')} "
             "without a reason.",
             remedy="The transform made a good row's partition null; keep partition columns as they "
             "are. Nothing was published.",

@@ -108,7 +108,7 @@ def _failures(expect: Expected, found: Preview, zone: ZoneInfo) -> Iterator[str]
 def _rejected(expected: int | Sequence[str] | None, found: Preview) -> Iterator[str]:
     if isinstance(expected, int):
         if expected != found.rejected:
-            yield f"{found.rejected} rows are rejected, and {expected} were expected."
+            yield f"Rejected rows: {found.rejected:,}, and {expected:,} expected."
     elif expected is not None:
         reasons = sorted(str(row["reason"]) for row in found.refused)
         if reasons != sorted(expected):
