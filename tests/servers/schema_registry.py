@@ -38,13 +38,16 @@ class SchemaRegistry:
     Attributes:
         asked: The paths that were asked for, in order.
         status: A status with which it answers everything; None for the real answers.
+        compiles: Whether it gives out Protobuf schemas compiled, as older ones do not.
     """
 
     first_id: int = 1
     asked: list[str] = field(default_factory=list)
     status: int | None = None
+    compiles: bool = True
     _port: int = field(default_factory=lambda: free_ports(1)[0])
     _schemas: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _compiled: dict[int, dict[str, Any]] = field(default_factory=dict)
     _subjects: dict[str, dict[int, int]] = field(default_factory=dict)
 
     @property
@@ -69,10 +72,11 @@ class SchemaRegistry:
         """Register a version of a subject; the schema's id.
 
         Args:
+            schema: Avro as its JSON, Protobuf as a `FileDescriptorProto`.
             references: Name, subject and version of what the schema refers to.
             schema_id: An id that is not the next one.
         """
-        found: dict[str, Any] = {"schema": schema if kind != "AVRO" else json.dumps(schema)}
+        found: dict[str, Any] = {"schema": json.dumps(schema) if kind == "AVRO" else str(schema)}
         if kind != "AVRO":
             found["schemaType"] = kind
         if references:
@@ -80,6 +84,9 @@ class SchemaRegistry:
             found["references"] = [dict(zip(keys, one, strict=True)) for one in references]
         number = schema_id or max(self._schemas, default=self.first_id - 1) + 1
         self._schemas[number] = found
+        if kind == "PROTOBUF":
+            compiled = schema.SerializeToString()
+            self._compiled[number] = {**found, "schema": base64.b64encode(compiled).decode()}
         versions = self._subjects.setdefault(subject, {})
         versions[len(versions) + 1] = number
         return number
@@ -126,7 +133,10 @@ class SchemaRegistry:
             code = int(str(absent))
             return 404, {"error_code": code, "message": "not found"}
 
-    def _found(self, path: str) -> Any:
+    def _found(self, asked: str) -> Any:
+        path, _, query = asked.partition("?")
+        compiled = self._compiled if query == "format=serialized" and self.compiles else {}
+        schemas = {**self._schemas, **compiled}
         if match := re.fullmatch(r"/subjects/([^/]+)/versions(?:/(\d+))?", path):
             subject = unquote(match[1])
             if subject not in self._subjects:
@@ -137,13 +147,13 @@ class SchemaRegistry:
             if version not in self._subjects[subject]:
                 raise Absent(40402)
             number = self._subjects[subject][version]
-            return {"subject": subject, "id": number, "version": version, **self._schemas[number]}
+            return {"subject": subject, "id": number, "version": version, **schemas[number]}
         if match := re.fullmatch(r"/schemas/ids/(\d+)(/versions)?", path):
             number = int(match[1])
             if number not in self._schemas:
                 raise Absent(40403)
             if match[2] is None:
-                return self._schemas[number]
+                return schemas[number]
             return [
                 {"subject": subject, "version": version}
                 for subject, versions in self._subjects.items()

@@ -147,6 +147,17 @@ def test_real_time_is_refused_where_spark_refuses_it(
     assert refused(trigger, source, sink, mode) == at
 
 
+@pytest.mark.parametrize(
+    ("trigger", "mode"), [("continuous=1s", "append"), ("real-time=5s", "update")]
+)
+def test_neither_decodes_by_a_python_function_that_waits_for_many_rows(
+    trigger: str, mode: str
+) -> None:
+    value = "value: {format: protobuf, schema: id string, registry: schemas}"
+    source = f"{{kind: kafka, subscribe: topic, {value}}}"
+    assert refused(trigger, source, "console", mode) == "sources.one.value.format"
+
+
 def test_only_short_batches_can_be_stopped_between() -> None:
     kinds = [kind for kind in TriggerKind if kind not in ("continuous", "real-time")]
     texts = {"processing-time": "processing-time=1s"}

@@ -32,11 +32,12 @@ def frame_error(text: str) -> TidemillError | None:
     if found := _UNFIT.search(text):
         schema_id, subject, field, reason = found.groups()
         reason = _SQLSTATE.sub("", reason)
+        why = f"its field '{field}': {reason}" if field else reason
         return WriterSchemaUnfit(
             f"Values with schema id {schema_id} (subject '{subject}') cannot be read by "
-            f"value.schema: its field '{field}': {reason}.",
-            remedy="Change value.schema: give a field that is missing there a default, or a field "
-            "the type that it was written with; then run again, no record is lost.",
+            f"value.schema: {why}.",
+            remedy="Change value.schema: give a field the type that it was written with, or in "
+            "Avro a default to one that is missing there; then run again, no record is lost.",
             schema_id=int(schema_id),
             subject=subject,
             field=field,

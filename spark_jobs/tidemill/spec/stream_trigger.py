@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tidemill.spec.spec import Spec
 
 # `spark.sql.streaming.realTimeMode.minBatchDuration`.
+WAITS_FOR_ROWS = "a Python function decodes it, which Spark gives thousands of rows at a time"
 SHORTEST_REAL_TIME = timedelta(seconds=5)
 
 
@@ -192,6 +193,8 @@ def _against_continuous(_trigger: StreamTrigger, spec: Spec) -> Iterator[tuple[s
     for name, source in spec.sources.items():
         if source.NOT_CONTINUOUS is not None:
             yield f"sources.{name}", source.NOT_CONTINUOUS
+        if source.decoded_by_python:
+            yield f"sources.{name}.value.format", WAITS_FOR_ROWS
         time = spec.event_time_of(name)
         if time is not None and time.watermark is not None:
             reason = "Continuous processing does not support EventTimeWatermark operations"
@@ -212,6 +215,8 @@ def _against_real_time(trigger: StreamTrigger, spec: Spec) -> Iterator[tuple[str
         if not source.REAL_TIME:
             reason = f"the input stream of {source.kind} is not supported in Real-time Mode"
             yield f"sources.{name}", reason
+        if source.decoded_by_python:
+            yield f"sources.{name}.value.format", WAITS_FOR_ROWS
     if spec.output.mode is not OutputMode.UPDATE:
         reason = f"the output mode {spec.output.mode} is not supported; set it to update"
         yield "output.mode", reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +12,11 @@ import fastavro
 import pytest
 
 from tests.servers.schema_registry import SchemaRegistry as Server
+from tests.support.protobuf_schemas import enum, message, schema
 from tidemill.contract.connections.schema_registry import RegistryAddress
 from tidemill.contract.layout import Layout
 from tidemill.sources.kafka.schema_registry import (
+    MAIN_FILE,
     RegistryRefuses,
     RegistryUnreachable,
     SchemaRegistry,
@@ -109,6 +112,37 @@ def test_types_of_other_subjects_are_part_of_a_kept_schema(
     assert fastavro.validate(row, parsed)
     assert not fastavro.validate({**row, "to": {"country": "X"}}, parsed, raise_errors=False)
     assert json.dumps(whole).count('"symbols"') == 1
+
+
+def test_protobuf_is_kept_compiled_with_the_files_that_it_imports(
+    server: Server, schemas: WriterSchemas
+) -> None:
+    country = schema(enum("Country", "FR", "DE"))
+    address = schema(message("Address", country="shop.Country"), imports=["shop/country.proto"])
+    order = schema(message("Order", to="shop.Address"), imports=["shop/address.proto"])
+    for subject, file, references in (
+        ("country", country, []),
+        ("address", address, [("shop/country.proto", "country", 1)]),
+        ("orders-value", order, [("shop/address.proto", "address", 1)]),
+    ):
+        server.register(subject, file, kind="PROTOBUF", references=references)
+    with client(server) as registry:
+        schemas.follow(registry, ["orders-value"])
+        schemas.follow(registry, ["orders-value"])
+
+    (kept,) = schemas.kept().values()
+    files = {n: b64decode(one) for n, one in json.loads(str(kept.text)).items()}
+    expected = {"shop/address.proto": address, "shop/country.proto": country, MAIN_FILE: order}
+    assert kept.kind == "PROTOBUF"
+    assert files == {name: file.SerializeToString() for name, file in expected.items()}
+
+
+def test_a_registry_that_cannot_compile_protobuf_is_refused(server: Server) -> None:
+    number = server.register("orders-value", schema(message("Order", id="string")), kind="PROTOBUF")
+    server.compiles = False
+    with client(server) as registry, pytest.raises(RegistryRefuses) as refusal:
+        registry.schema(number)
+    assert refusal.value.url == server.url
 
 
 def test_a_registry_that_was_set_up_again_is_refused(

@@ -61,6 +61,7 @@ def test_a_value_without_a_registry_is_written_as_before_there_were_any() -> Non
     [
         {"format": "csv", "schema": "id string", "options": {"sep": ";"}},
         {"format": "avro", "schema": json.dumps(AVRO), "registry": "schemas"},
+        {"format": "protobuf", "schema": "id string", "registry": "r", "message": "shop.Order"},
     ],
 )
 def test_a_source_is_read_as_it_was(value: dict[str, Any]) -> None:
@@ -203,6 +204,18 @@ def test_what_spark_refuses_or_passes_over_is_refused(given: dict[str, Any], wor
         ({"format": "avro", "schema": '"string"'}, "JSON of a record"),
         ({"schema": "a string", "registry": "schemas"}, "not for json"),
         ({"format": "avro", "registry": "schemas"}, "needs a schema"),
+        ({"format": "protobuf", "registry": "schemas"}, "needs a schema"),
+        ({"format": "protobuf", "schema": "a string"}, "needs a registry"),
+        ({"schema": "a string", "message": "shop.Order"}, "message is for protobuf"),
+        (
+            {
+                "format": "protobuf",
+                "schema": "a string",
+                "registry": "schemas",
+                "options": {"emit": "all"},
+            },
+            "has no options",
+        ),
         (
             {
                 "format": "avro",

@@ -61,7 +61,7 @@ def run_to_the_end(
 def _keep_schemas(query: QueryRun, unseen: SchemaIdUnseen) -> None:
     """Ask the registry for every id of the batch that ended, and keep what it says."""
     # A pipeline without Kafka needs no client of a registry.
-    from tidemill.engine.sources.framed_avro import ids_not_kept, writers_of
+    from tidemill.engine.sources.framed_values import ids_not_kept, writers_of
     from tidemill.engine.sources.kafka import records_between, spans
     from tidemill.sources.kafka.schema_registry import open_registry
     from tidemill.sources.kafka.writer_schemas import MOST_UNKNOWN, WriterSchemas

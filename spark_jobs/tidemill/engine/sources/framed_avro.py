@@ -1,127 +1,26 @@
-"""Avro values in Confluent's frame: a zero byte, four bytes of schema id, then the data.
-
-A value is decoded by the kept schema of its id. A value of any other id is not guessed at: an id
-that the registry does not know is malformed; one that the registry was not asked for, or whose
-schema does not fit, ends the query with an error that names it, and the batch is read again.
-"""
+"""Whether Avro values can be read by another schema than they were written with."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
-from tidemill.contract.layout import Layout
-from tidemill.engine.frame_errors import UNFIT, UNSEEN
 from tidemill.engine.spark_internals.avro_compatibility import incompatibilities
 from tidemill.sources.kafka.avro_fields import field_at, other_unit
-from tidemill.sources.kafka.writer_schemas import WriterSchema, WriterSchemas
+from tidemill.sources.kafka.writer_schemas import WriterSchema
 from tidemill.spec.sources.kafka_value import KafkaValue
 
-MAGIC, FRAME_BYTES = b"\0", 5
-# The data behind the frame.
-DATA = f"substring(value, {FRAME_BYTES + 1})"
 # Which record a value is part of is said by its topic; Spark's decoder does not compare it either.
 OWN_NAME = "/name"
 
 
-@dataclass(frozen=True)
-class Writers:
-    """The kept schemas of a source's values, as seen by the schema to read with.
-
-    Attributes:
-        fitting: Id -> the writer's schema.
-        unfit: Id -> the error of a query that meets it.
-        unknown: Ids that the registry did not know.
-    """
-
-    fitting: Mapping[int, str] = field(default_factory=dict)
-    unfit: Mapping[int, str] = field(default_factory=dict)
-    unknown: tuple[int, ...] = ()
-
-
-def writers_of(session: SparkSession, layout: Layout, value: KafkaValue) -> Writers | None:
-    """The kept schemas for a value; None for values without a registry."""
-    if value.registry is None:
-        return None
-    kept = WriterSchemas(layout, value.registry).kept().values()
-    unfit = {one.id: text for one in kept if (text := _unfit(session, value, one)) is not None}
-    return Writers(
-        {one.id: one.text for one in kept if one.text is not None and one.id not in unfit},
-        unfit,
-        tuple(one.id for one in kept if one.text is None),
-    )
-
-
-def by_writer(
-    conn_id: str, writers: Writers, decode: Callable[[str], Column], reader: str
-) -> Column:
-    """The column `value`, decoded by the schema that its frame names; null where it is malformed.
-
-    Args:
-        conn_id: The registry's connection.
-        decode: Writer's schema -> the decoded data.
-        reader: The schema to read with.
-    """
-    # Never true: it gives the column its type, also while no schema is kept.
-    chosen = F.when(F.lit(False), decode(reader)).when(~F.coalesce(_framed(), F.lit(False)), None)
-    for schema_id, text in sorted(writers.fitting.items()):
-        chosen = chosen.when(_has_id(schema_id), decode(text))
-    for schema_id in writers.unknown:
-        chosen = chosen.when(_has_id(schema_id), None)
-    for schema_id, error in writers.unfit.items():
-        chosen = chosen.when(_has_id(schema_id), F.raise_error(F.lit(error)))
-    number = F.conv(F.hex(F.substring("value", 2, FRAME_BYTES - 1)), 16, 10)
-    unseen = F.concat(F.lit(UNSEEN.format(conn_id=conn_id)), number)
-    return chosen.otherwise(F.raise_error(unseen))
-
-
-def ids_not_kept(records: DataFrame, writers: Writers, most: int) -> list[int]:
-    """The schema ids of records for which no schema is kept.
-
-    Args:
-        most: No more than these are looked for.
-    """
-    known = (*writers.fitting, *writers.unfit, *writers.unknown)
-    other = reduce(lambda kept, one: kept & ~_has_id(one), known, _framed())
-    found = records.where(other).select(_frame().alias("frame")).distinct().limit(most).collect()
-    return sorted(int.from_bytes(row["frame"][len(MAGIC) :], "big") for row in found)
-
-
-def _framed() -> Column:
-    """Whether a value has a frame; null where there is no value."""
-    return (F.length("value") >= FRAME_BYTES) & (F.substring("value", 1, 1) == F.lit(MAGIC))
-
-
-def _frame() -> Column:
-    return F.substring("value", 1, FRAME_BYTES)
-
-
-def _has_id(schema_id: int) -> Column:
-    return _frame() == F.lit(MAGIC + schema_id.to_bytes(FRAME_BYTES - len(MAGIC), "big"))
-
-
-def _unfit(session: SparkSession, value: KafkaValue, writer: WriterSchema) -> str | None:
-    """The error of a query that meets a schema; None for one that can be read, or is unknown."""
-    if writer.text is None:
-        return None
-    reader = json.loads(str(value.schema_))
-    where, why = "", ""
-    if writer.kind != "AVRO":
-        why = f"it is of type {writer.kind}, not AVRO"
-    else:
-        found = incompatibilities(session, str(value.schema_), writer.text)
-        wrong = [one for one in found if one.location != OWN_NAME]
-        other = other_unit(reader, json.loads(writer.text))
-        if wrong:
-            where = field_at(reader, wrong[0].location)
-            why = f"{wrong[0].kind.lower().replace('_', ' ')} ({wrong[0].message})"
-        elif other is not None:
-            where, why = other
-    if not why:
-        return None
-    return UNFIT.format(
-        schema_id=writer.id, subject=writer.subject or "", field=where, reason=" ".join(why.split())
-    )
+def misfit(
+    session: SparkSession, value: KafkaValue, writer: WriterSchema
+) -> tuple[str, str] | None:
+    """The field that cannot be read, and why; None where all can."""
+    reader, text = json.loads(str(value.schema_)), str(writer.text)
+    found = incompatibilities(session, str(value.schema_), text)
+    wrong = [one for one in found if one.location != OWN_NAME]
+    if wrong:
+        kind = wrong[0].kind.lower().replace("_", " ")
+        return field_at(reader, wrong[0].location), f"{kind} ({wrong[0].message})"
+    return other_unit(reader, json.loads(text))

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.kafka import spark_options
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
-from tidemill.engine.sources.framed_avro import Writers, writers_of
+from tidemill.engine.sources.framed_values import Writers, writers_of
 from tidemill.engine.sources.kafka_value import fields_of, fits, found_in, parse, raw
 from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.ledger.batch import Batch
@@ -31,6 +31,7 @@ from tidemill.ledger.ranges_read import RangesRead
 from tidemill.spark_logs.offset_ranges import Range, joined
 from tidemill.spec.column_types import quoted
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
+from tidemill.spec.sources.kafka_value import BINARY_RECORDS
 from tidemill.spec.sources.new_fields import Rescue, rescue_column
 from tidemill.spec.spec import Spec
 
@@ -176,7 +177,7 @@ def _rows(
         if value.new_fields != "ignore":
             made.append(fields_of(value).alias(FIELDS))
         records = records.select("*", *made if continuous else [F.inline(F.array(F.struct(*made)))])
-        path = f"{PARSED}.record" if value.format == "avro" else PARSED
+        path = f"{PARSED}.record" if value.format in BINARY_RECORDS else PARSED
         rescue = rescue_column(value.new_fields)
         columns = [
             F.col(path).getField(name).alias(name) for name in value.columns if name not in rescue
@@ -198,7 +199,7 @@ def _corrupt(source: KafkaSource) -> Column:
     wrong = []
     if kind not in ("text", "binary"):
         wrong.append(F.when(F.col("value").isNull(), _tombstone()))
-    if kind not in ("avro", "binary"):
+    if kind not in (*BINARY_RECORDS, "binary"):
         # Spark would put U+FFFD where a byte is wrong, and go on.
         wrong.append(F.when(~F.is_valid_utf8(F.col("value").cast("string")), F.base64("value")))
     if kind not in ("text", "binary"):

@@ -12,17 +12,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from tidemill.engine.sources.columns import CORRUPT, schema_of
-from tidemill.engine.sources.framed_avro import DATA, Writers, by_writer
+from tidemill.engine.sources.framed_protobuf import decoded
+from tidemill.engine.sources.framed_values import DATA, Writers, by_writer
 from tidemill.engine.sources.json_lines import ends_with_object
 from tidemill.engine.sources.new_fields import Found, all_fields
-from tidemill.spec.sources.kafka_value import READER_SCHEMA, KafkaValue
+from tidemill.spec.sources.kafka_value import BINARY_RECORDS, READER_SCHEMA, KafkaValue
 
 
 def parse(value: KafkaValue, writers: Writers | None = None) -> Column | None:
     """The value as a struct; None for the formats that are one column.
 
-    The struct has the field `_corrupt`, or is null, where json and csv do not parse; of avro it has
-    the one field `record`, which is null then.
+    The struct has the field `_corrupt`, or is null, where json and csv do not parse; avro and
+    protobuf have the one field `record`, which is null then.
 
     Args:
         writers: The kept schemas, for values with a registry.
@@ -32,6 +33,10 @@ def parse(value: KafkaValue, writers: Writers | None = None) -> Column | None:
         return F.from_json(text, _schema(value), _options(value))
     if value.format == "csv":
         return F.from_csv(_line(text), _schema(value), _options(value))
+    if value.format == "protobuf":
+        known = writers or Writers()
+        found = decoded(value, known.fitting)
+        return by_writer(str(value.registry), known, lambda _: found, found)
     if value.format == "avro":
         options = {"mode": "PERMISSIVE", **value.reader_options}
         schema = str(value.schema_)
@@ -40,8 +45,8 @@ def parse(value: KafkaValue, writers: Writers | None = None) -> Column | None:
             return by_writer(
                 value.registry,
                 writers or Writers(),
-                lambda writer: from_avro(F.expr(DATA), _within(writer), options),
-                schema,
+                lambda writer: from_avro(F.expr(DATA), _within(str(writer.text)), options),
+                from_avro("value", _within(schema), options),
             )
         if READER_SCHEMA in options:
             options[READER_SCHEMA] = _within(options[READER_SCHEMA])
@@ -53,10 +58,10 @@ def fits(value: KafkaValue, parsed: str) -> Column:
     """Whether a value that is there has been parsed, and to its end; never null.
 
     Args:
-        value: How it is read, as json, csv or avro.
+        value: How it is read, as a format with a schema.
         parsed: The column with what `parse` made of it.
     """
-    if value.format == "avro":
+    if value.format in BINARY_RECORDS:
         return F.col(f"{parsed}.record").isNotNull()
     text = F.col("value").cast("string")
     whole = F.col(parsed).isNotNull() & F.col(f"{parsed}.{CORRUPT}").isNull()
@@ -87,7 +92,7 @@ def found_in(value: KafkaValue, fields: str) -> Found:
 
 def raw(value: KafkaValue) -> Column:
     """The value as text, whatever is in it."""
-    binary = value.format in ("avro", "binary")
+    binary = value.format in (*BINARY_RECORDS, "binary")
     return F.base64("value") if binary else F.col("value").cast("string")
 
 

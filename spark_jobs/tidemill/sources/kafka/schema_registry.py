@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,7 +25,11 @@ from tidemill.contract.errors import TransientError, UsageError
 PATIENCE_SECONDS = 10.0
 # The registry's own codes for what is not there; any other 404 comes from a wrong address.
 NO_SUBJECT, NO_VERSION, NO_SCHEMA = 40401, 40402, 40403
-AVRO = "AVRO"
+AVRO, PROTOBUF = "AVRO", "PROTOBUF"
+# Protobuf as its compiled descriptor, in base64, and not as text.
+COMPILED = "?format=serialized"
+# The file of the schema itself; the others have the names under which it imports them.
+MAIN_FILE = "tidemill/value.proto"
 # The type to which the others of a schema refer, under a name that no schema has.
 ROOT = "tidemill.root"
 
@@ -43,7 +48,9 @@ class RegisteredSchema:
 
     Attributes:
         kind: `AVRO`, `PROTOBUF` or `JSON`.
-        text: The schema; if it is Avro, with all types that it refers to.
+        text: The schema; if it is Avro, with all types that it refers to; if it is Protobuf, as the
+            JSON of file name -> `FileDescriptorProto` in base64, with all that it imports but the
+            files of Google's own.
         subject: A subject that has it; None where the registry does not tell.
         version: Its version there.
     """
@@ -114,18 +121,34 @@ class SchemaRegistry:
         self, schema_id: int, found: Mapping[str, Any], user: tuple[str, int] | None
     ) -> RegisteredSchema:
         kind, text = str(found.get("schemaType") or AVRO), str(found["schema"])
-        if kind == AVRO and found.get("references"):
-            text = _joined(text, dict(self._referred(found["references"])))
+        references = found.get("references") or []
+        if kind == AVRO and references:
+            referred = self._referred(references)
+            text = _joined(text, {name: json.loads(one) for name, one in referred})
+        elif kind == PROTOBUF:
+            compiled = self._ask(f"/schemas/ids/{schema_id}{COMPILED}")
+            files = {**dict(self._referred(references, COMPILED)), MAIN_FILE: compiled["schema"]}
+            text = json.dumps({name: self._descriptor(one) for name, one in files.items()})
         subject, version = user or (None, None)
         return RegisteredSchema(schema_id, kind, text, subject, version)
 
-    def _referred(self, references: list[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-        """Name -> definition of the types that a schema refers to, and of those that they do."""
+    def _referred(
+        self, references: list[Mapping[str, Any]], form: str = ""
+    ) -> Iterator[tuple[str, str]]:
+        """Name -> schema of what a schema refers to, and of what that does."""
         for one in references:
             subject = quote(str(one["subject"]), safe="")
-            found = self._ask(f"/subjects/{subject}/versions/{int(one['version'])}")
-            yield str(one["name"]), json.loads(found["schema"])
-            yield from self._referred(found.get("references") or [])
+            found = self._ask(f"/subjects/{subject}/versions/{int(one['version'])}{form}")
+            yield str(one["name"]), str(found["schema"])
+            yield from self._referred(found.get("references") or [], form)
+
+    def _descriptor(self, schema: str) -> str:
+        """A compiled schema, proved to be one."""
+        try:
+            b64decode(schema, validate=True)
+        except ValueError:
+            raise self._refuses(f"it does not know {COMPILED} of Protobuf schemas") from None
+        return schema
 
     def _ask(self, path: str, *absent: int) -> Any:
         """The answer to a question; None where the registry answers with one of the codes."""

@@ -117,6 +117,11 @@ class BaseSource(Model):
         return frozenset()
 
     @property
+    def decoded_by_python(self) -> bool:
+        """Whether a Python function makes columns of the input, and not Spark."""
+        return False
+
+    @property
     def hashes_content(self) -> bool:
         """Whether input files are compared by their content."""
         return False

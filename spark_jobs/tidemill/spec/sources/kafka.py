@@ -210,6 +210,10 @@ class KafkaSource(BaseSource):
             return strategy
         return {"startingOffsets": start if isinstance(start, str) else json.dumps(start)}
 
+    @property
+    def decoded_by_python(self) -> bool:
+        return self.value.format == "protobuf"
+
     def reading(self) -> dict[str, Any]:
         fields = super().reading()
         return {**fields, "value": without_default(fields["value"])}

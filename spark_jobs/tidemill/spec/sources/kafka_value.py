@@ -20,6 +20,9 @@ from tidemill.spec.sources.new_fields import (
 # A record that does not parse is kept beside the others, whatever the spec says.
 ENGINE_OPTIONS = frozenset({"mode", "columnnameofcorruptrecord"})
 READER_SCHEMA = "avroSchema"
+# The formats of records that are not text; a schema registry has schemas for them.
+BINARY_RECORDS = ("avro", "protobuf")
+MESSAGE_NAME = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 LOGICAL_TYPES = {
     "timestamp-millis": "timestamp",
     "timestamp-micros": "timestamp",
@@ -34,22 +37,28 @@ class KafkaValue(Model):
 
     Attributes:
         format: `text` and `binary` make one column, `value`.
-        schema_: Spark DDL for json and csv; for avro the writer's schema as JSON, or with a
-            `registry` the reader's.
+        schema_: Spark DDL for json, csv and protobuf; for avro the writer's schema as JSON, or
+            with a `registry` the reader's.
         options: The options of Spark's `from_json`, `from_csv` or `from_avro`.
         registry: The Airflow connection (type `http`) of the schema registry with the writer
-            schemas of avro values, each of which begins with Confluent's frame: a zero byte and
-            four bytes of schema id.
+            schemas of avro and protobuf values, each of which begins with Confluent's frame: a zero
+            byte and four bytes of schema id. protobuf needs it.
+        message: The full name of the protobuf message that values hold, such as `shop.Order`; the
+            first of each schema where not given. Values of other messages are rejected where it is
+            given, and else end the run.
         new_fields: What becomes of fields of JSON that the schema does not name: they are ignored,
             the run is refused before a row of the batch counts, or a column gets them as JSON.
     """
 
-    format: Literal["json", "csv", "avro", "text", "binary"] = "json"
+    format: Literal["json", "csv", "avro", "protobuf", "text", "binary"] = "json"
     schema_: Ddl | None = Field(default=None, alias="schema")
     options: Options = {}
     new_fields: NewFieldsPolicy = "ignore"
     # Left out where it is not given, as by the versions that did not know it.
     registry: PlainName | None = Field(default=None, exclude_if=lambda given: given is None)
+    message: str | None = Field(
+        default=None, pattern=MESSAGE_NAME, exclude_if=lambda given: given is None
+    )
 
     @classmethod
     def of_reading(cls, fields: Mapping[str, Any]) -> Self:
@@ -97,10 +106,16 @@ class KafkaValue(Model):
 
     @model_validator(mode="after")
     def _registry_fits_the_format(self) -> Self:
+        if self.message is not None and self.format != "protobuf":
+            msg = f"message is for protobuf, not for {self.format}; remove it"
+            raise ValueError(msg)
         if self.registry is None:
+            if self.format == "protobuf":
+                msg = "a protobuf value needs a registry, which has the schemas of the messages"
+                raise ValueError(msg)
             return self
-        if self.format != "avro":
-            msg = f"registry is for avro values in Confluent's frame, not for {self.format}"
+        if self.format not in BINARY_RECORDS:
+            msg = f"registry is for avro and protobuf in Confluent's frame, not for {self.format}"
             raise ValueError(msg)
         if READER_SCHEMA in self.reader_options:
             msg = (
@@ -121,6 +136,9 @@ class KafkaValue(Model):
                 msg = f"a {self.format} value is one column, 'value'; remove its {given}"
                 raise ValueError(msg)
             return self
+        if self.format == "protobuf" and self.options:
+            msg = "a protobuf value has no options; remove them"
+            raise ValueError(msg)
         if self.schema_ is None:
             msg = f"a {self.format} value needs a schema"
             raise ValueError(msg)
