@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from pyspark import cloudpickle
 from pyspark.sql import types as T
 
 from tests.support.protobuf_schemas import GOOGLES, encoded, enum, framed, message, schema
-from tidemill.engine.sources.protobuf_rows import (
-    Decoder,
-    Misfit,
-    Writer,
-    message_indexes,
-    message_reader,
-)
+from tidemill.engine.sources.framed_protobuf import send_by_value
+from tidemill.engine.sources.protobuf_fields import Misfit, message_reader
+from tidemill.engine.sources.protobuf_rows import Decoder, Writer, function_of, message_indexes
 
 OTHER = "the value holds "
 STATE = enum("State", "UNKNOWN", "PAID")
@@ -217,3 +217,22 @@ def test_a_time_beyond_what_timestamp_allows_is_malformed(time: dict[str, int]) 
 def test_indexes_are_zigzag_numbers_behind_their_count() -> None:
     assert message_indexes(b"\0data") == ((0,), b"data")
     assert message_indexes(b"\x04\x02\xac\x02data") == ((1, 150), b"data")
+
+
+def test_a_worker_decodes_without_tidemill(tmp_path: Path) -> None:
+    result = pa.struct({"record": pa.struct({"id": pa.string()}), "error": pa.string()})
+    file = schema(message("Order", id="string"))
+    decoder = Decoder({7: writer(file)}, columns(id=T.StringType()), result)
+    send_by_value()
+    (tmp_path / "function").write_bytes(cloudpickle.dumps(function_of(decoder)))
+    (tmp_path / "value").write_bytes(framed(7, encoded(file, "shop.Order", {"id": "a"})))
+    worker = (
+        "import sys; sys.modules['tidemill'] = None\n"
+        "import pyarrow as pa; from pathlib import Path; from pyspark import cloudpickle\n"
+        "decode = cloudpickle.loads(Path('function').read_bytes())\n"
+        "print(decode(pa.array([Path('value').read_bytes()])).to_pylist())\n"
+    )
+
+    said = subprocess.run([sys.executable, "-c", worker], cwd=tmp_path, capture_output=True)
+
+    assert said.stdout.decode().strip() == str([{"record": {"id": "a"}, "error": None}])

@@ -19,9 +19,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidemill.engine.frame_errors import UNFIT
-from tidemill.engine.sources import protobuf_rows
+from tidemill.engine.sources import protobuf_fields, protobuf_rows
 from tidemill.engine.sources.columns import schema_of
-from tidemill.engine.sources.protobuf_rows import Decoder, Misfit, Writer, message_reader
+from tidemill.engine.sources.protobuf_fields import Misfit, message_reader
+from tidemill.engine.sources.protobuf_rows import Decoder, Writer
 from tidemill.sources.kafka.schema_registry import MAIN_FILE
 from tidemill.sources.kafka.writer_schemas import WriterSchema
 from tidemill.spec.sources.kafka_value import KafkaValue
@@ -51,8 +52,7 @@ def decoded(value: KafkaValue, writers: Mapping[int, WriterSchema]) -> Column:
     """
     columns = _columns(value)
     result = StructType([StructField("record", columns), StructField("error", StringType())])
-    # The workers of a cluster have pyarrow and protobuf, and nothing of Tidemill.
-    cloudpickle.register_pickle_by_value(protobuf_rows)  # type: ignore[no-untyped-call]
+    send_by_value()
     decoder = Decoder(
         {number: _writer(value, one) for number, one in writers.items()},
         columns,
@@ -62,6 +62,12 @@ def decoded(value: KafkaValue, writers: Mapping[int, WriterSchema]) -> Column:
     found = F.arrow_udf(decode, result)(F.col("value"))  # type: ignore[call-overload]
     error = found.getField("error")
     return F.when(error.isNotNull(), F.raise_error(error)).otherwise(found)
+
+
+def send_by_value() -> None:
+    """Send the decoding modules themselves: the workers of a cluster have nothing of Tidemill."""
+    for module in (protobuf_fields, protobuf_rows):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
 
 
 def _columns(value: KafkaValue) -> StructType:
