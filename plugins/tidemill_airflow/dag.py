@@ -33,7 +33,7 @@ from tidemill_airflow.dags.arrivals import arrivals
 from tidemill_airflow.dags.broken_spec import BrokenSpec
 from tidemill_airflow.dags.dag_page import dag_page
 from tidemill_airflow.dags.deadline import deadlines
-from tidemill_airflow.dags.forms import backfill_form
+from tidemill_airflow.dags.forms import backfill_form, with_form
 from tidemill_airflow.dags.notify import StateNotice
 from tidemill_airflow.dags.resolve import build_resolve_dag, refuse_reserved
 from tidemill_airflow.dags.tasks import beginning, callbacks, default_args, step_args, tasks
@@ -114,7 +114,8 @@ def build_dag(name: str, spec: Spec, path: Path, root: str = UNKNOWN_ROOT) -> DA
     page = dag_page(name, spec, path, root)
     about = _first_sentence(spec.description)
     alerts = deadlines({name: spec})
-    with _dag(name, about, spec, path, page, alerts, backfills=spec.published) as dag:
+    form = backfill_form(spec.timezone) if spec.published else {}
+    with with_form(_dag(name, about, spec, path, page, alerts, backfills=bool(form)), form) as dag:
         ingest = IngestOperator(
             task_id="ingest",
             pipeline=name,
@@ -150,7 +151,9 @@ def build_group(
     # A backfill of a group is one of each of its members.
     backfills = all(member.spec.published for member in members)
     alerts = deadlines({member.name: member.spec for member in members})
-    with _dag(name, about, first, members[0].path, page, alerts, backfills=backfills) as dag:
+    form = backfill_form(first.timezone) if backfills else {}
+    made = _dag(name, about, first, members[0].path, page, alerts, backfills=backfills)
+    with with_form(made, form) as dag:
         ingest = GroupIngestOperator(
             task_id="ingest",
             group=name,
@@ -183,7 +186,7 @@ def _dag(
     *,
     backfills: bool,
 ) -> DAG:
-    """A DAG without its tasks, with the settings of a spec."""
+    """A DAG without its tasks and its form, with the settings of a spec."""
     return DAG(
         dag_id=name,
         description=description or None,
@@ -195,7 +198,6 @@ def _dag(
         tags=["tidemill", *spec.airflow.tags],
         deadline=alerts or None,
         doc_md=page,
-        params=backfill_form(spec.timezone) if backfills else None,
         default_args=default_args(spec),
     )
 

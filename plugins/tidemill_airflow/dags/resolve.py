@@ -26,7 +26,7 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.spec import Spec
 from tidemill_airflow.dags.dag_page import resolve_page
-from tidemill_airflow.dags.forms import ACTIONS, resolve_form
+from tidemill_airflow.dags.forms import ACTIONS, resolve_form, with_form
 from tidemill_airflow.dags.notify import StateNotice
 from tidemill_airflow.dags.tasks import beginning, callbacks, default_args, step_args, tasks
 from tidemill_airflow.operators.approval import (
@@ -112,7 +112,7 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         SpecError: the notifier is not valid.
     """
     notice = StateNotice.of(spec, path) if spec.notify else None
-    with DAG(
+    dag = DAG(
         dag_id=resolve_id(name),
         description=f"What becomes of an increment of {name}, when a person decides",
         schedule=None,
@@ -125,9 +125,9 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         is_paused_upon_creation=False,
         tags=["tidemill", RESOLVE_TAG, *spec.airflow.tags],
         doc_md=resolve_page(name, ACTIONS),
-        params=resolve_form(),
         default_args=default_args(spec),
-    ) as dag:
+    )
+    with with_form(dag, resolve_form()):
         ask = ApproveOperator(
             task_id=APPROVE,
             pipeline=name,
