@@ -93,10 +93,10 @@ class TestOnSpark:
         assert (found["schema"], found["rows"]) == ("_id string, n bigint", 1)
 
     def test_a_parquet_file_says_what_it_is(self, tidemill: Tidemill, tmp_path: Path) -> None:
-        pq.write_table(pa.table({"_id": [1], "s": ["x"]}), tmp_path / "a.parquet")
+        pq.write_table(pa.table({"_id": [1], "_origin": ["x"]}), tmp_path / "a.parquet")
         found = tidemill("schema", "infer", str(tmp_path), "--format", "parquet", "--json").json
-        assert found["schema"] == "_id bigint, s string"
-        assert list(notes(found)) == ["_id"]
+        assert found["schema"] == "_id bigint, _origin string"
+        assert list(notes(found)) == ["_origin"]
 
     def test_of_a_pipeline_its_files_and_options_are_taken(
         self, tidemill: Tidemill, mill: OrdersPipeline

@@ -60,7 +60,8 @@ def test_a_failure_of_another_kind_stays_as_it_is_unless_the_description_is_dama
 
 def test_a_file_that_only_spark_misses_is_named_once(history: History) -> None:
     path = history.checkpoint / "state/0/0/7.snapshot"
-    said = f"File file:{path} does not exist; file:{path} does not exist"
+    writing = path.with_name(".8.changelog.b6f4545e.TID7.tmp")
+    said = "; ".join(f"File file:{one} does not exist" for one in (path, path, writing))
     found = explained(history, LOADING, said)
     assert found.data["files"] == (path,)
 

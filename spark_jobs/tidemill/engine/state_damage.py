@@ -16,6 +16,7 @@ LOADING = (
 )
 # What says by itself that bytes are not what was written.
 CORRUPT = ("Stream is corrupted", "Checksum error", "CHECKSUM_VERIFICATION_FAILED")
+UNFINISHED = ".tmp"
 GONE = re.compile(r"file:(\S+) does not exist")
 
 
@@ -35,7 +36,9 @@ def explain_state(pipeline: Pipeline, generation: str, failure: TidemillError) -
     files = damaged_state_files(checkpoint, metadata_only=not loading)
     if loading:
         gone = (Path(path) for path in GONE.findall(failure.what))
-        files = tuple(dict.fromkeys((*files, *gone)))
+        # What other tasks were writing is gone too, once Spark has stopped them.
+        kept = (path for path in gone if path.suffix != UNFINISHED)
+        files = tuple(dict.fromkeys((*files, *kept)))
         if not files and any(word in failure.what for word in CORRUPT):
             files = (checkpoint / "state",)
     if not files:
