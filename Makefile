@@ -13,6 +13,9 @@ VENV   := .venv
 RUN    := $(VENV)/bin/python -m
 UV     := $(VENV)/bin/uv --quiet
 DONE   := $(VENV)/.done
+# uv does not read pip's settings, and where there is a mirror it is pip that knows it.
+INDEX   = index="$${PIP_INDEX_URL:-$$($(RUN) pip config get global.index-url 2>/dev/null)}"; \
+	[ -z "$$index" ] || export UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$index}";
 
 # Half of a test's time is waiting. A file stays with one process, for the sake of its fixtures, and
 # those that take longest come first. xdist 3.8 cannot group tests in another way with pytest 9.2.
@@ -30,7 +33,7 @@ SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(DONE)-project ## Build .venv as the lock files say and find a Java; quick when nothing changed
@@ -63,6 +66,10 @@ durations: setup jars browser ## Run every test on a quiet machine, and write te
 .PHONY: test-long
 test-long: setup jars ## Hold every shipped pipeline against its oracle over 200 histories; takes hours
 	@TIDEMILL_HISTORIES=200 $(RUN) pytest $(PARALLEL) --dist load --timeout 0 tests/oracle
+
+.PHONY: test-versions
+test-versions: setup jars ## Run the most telling tests at both ends of the version ranges in pyproject.toml
+	@$(INDEX) $(RUN) tests.versions
 
 .PHONY: test-one
 test-one: setup jars ## Run the tests of one pipeline: make test-one P=retail
@@ -139,7 +146,7 @@ lock-jars: setup ## Find anew what the jars named in jars.lock need, and write e
 
 .PHONY: clean
 clean: ## Delete what demo, tests and tools left behind, but not .venv
-	@rm -rf .airflow .tidemill .artefacts build dist *.egg-info .hypothesis .*_cache \
+	@rm -rf .airflow .tidemill .artefacts .versions build dist *.egg-info .hypothesis .*_cache \
 		metastore_db spark-warehouse derby.log .coverage .coverage.*
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -160,11 +167,8 @@ $(DONE)-installer: requirements-setup.lock | $(VENV)/bin/python
 	@$(RUN) pip install --quiet --disable-pip-version-check --require-hashes -r requirements-setup.lock
 	@touch $@
 
-# uv does not read pip's settings, and where there is a mirror it is pip that knows it.
 $(DONE)-packages: requirements.lock $(DONE)-installer
-	@index="$${PIP_INDEX_URL:-$$($(RUN) pip config get global.index-url 2>/dev/null)}"; \
-		[ -z "$$index" ] || export UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$index}"; \
-		$(UV) pip sync --python $(VENV)/bin/python --require-hashes --no-build-isolation requirements.lock
+	@$(INDEX) $(UV) pip sync --python $(VENV)/bin/python --require-hashes --no-build-isolation requirements.lock
 	@touch $@
 
 $(DONE)-project: pyproject.toml $(DONE)-packages

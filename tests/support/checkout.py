@@ -27,6 +27,7 @@ NOT_COPIED = shutil.ignore_patterns(
     ".tidemill",
     ".jars",
     ".artefacts",
+    ".versions",
     ".*_cache",
     "__pycache__",
     "*.egg-info",
