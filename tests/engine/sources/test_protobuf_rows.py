@@ -169,6 +169,11 @@ def test_a_required_column_that_the_message_lacks_does_not_fit() -> None:
     assert misfit.value.field == "two"
 
 
+def test_files_that_do_not_go_together_do_not_fit() -> None:
+    with pytest.raises(Misfit):
+        writer(schema(message("Order", to="shop.Address"))).messages()
+
+
 def test_values_of_other_messages_are_told_and_broken_ones_are_nothing() -> None:
     parcel = message("Parcel", id="string")
     parcel.nested_type.append(message("Box", id="string"))

@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from pyspark.sql.types import StructType
 
-from tidemill.engine.sources.protobuf_fields import message_reader
+from tidemill.engine.sources.protobuf_fields import Misfit, message_reader
 
 FRAME_BYTES = 5
 # Where a message stands in its file, such as (0, 2) for the third that the first has within it.
@@ -39,10 +39,17 @@ class Writer:
     other: str | None
 
     def messages(self) -> Messages:
-        """Every message of the schema's file, in the order of their indexes."""
+        """Every message of the schema's file, in the order of their indexes.
+
+        Raises:
+            Misfit: the files do not go together.
+        """
         pool = DescriptorPool()
-        for one in self.files:
-            file = pool.AddSerializedFile(one)
+        try:
+            for one in self.files:
+                file = pool.AddSerializedFile(one)
+        except TypeError as error:
+            raise Misfit((), f"its files do not go together: {error}") from error
         found: Messages = {}
         _collect(file.message_types_by_name.values(), (), found)
         return found
