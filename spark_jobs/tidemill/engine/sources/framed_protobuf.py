@@ -6,6 +6,7 @@ Spark's own `from_protobuf` is in a jar that could not be had for this version o
 import json
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from graphlib import TopologicalSorter
 from importlib import import_module
 
@@ -100,7 +101,7 @@ def _files(kept: Mapping[str, str]) -> Iterator[bytes]:
 
 
 def _file(name: str, kept: Mapping[str, str]) -> FileDescriptorProto:
-    """A file as the registry gave it, or one that comes with a package, as Google's own do."""
+    """A file as the registry gave it, or one of Google's own, which come with packages."""
     file = FileDescriptorProto()
     if name in kept:
         try:
@@ -110,10 +111,10 @@ def _file(name: str, kept: Mapping[str, str]) -> FileDescriptorProto:
         # The registry calls every file `default`; others import it by the name in the references.
         file.name = name
         return file
-    try:
-        module = import_module(f"{name.removesuffix('.proto').replace('/', '.')}_pb2")
-        module.DESCRIPTOR.CopyToProto(file)
-    except ImportError:
-        reason = f"it imports '{name}', which the registry does not have"
-        raise Misfit((), reason) from None
-    return file
+    # A schema may name any module, and importing one runs it.
+    if name.startswith("google/"):
+        with suppress(ImportError):
+            module = import_module(f"{name.removesuffix('.proto').replace('/', '.')}_pb2")
+            module.DESCRIPTOR.CopyToProto(file)
+            return file
+    raise Misfit((), f"it imports '{name}', which the registry does not have")
