@@ -37,7 +37,7 @@ def test_a_pipeline_made_of_a_file_publishes_each_of_its_rows(
     assert len(found) == len(delivered)
     for row in delivered:
         one = found[row["parcel"]]
-        assert one["weight_kg"] == float(row["weight_kg"])
+        assert one["weight.kg"] == float(row["weight.kg"])
         assert (one["City"], one["postcode"]) == (row["City"], row["postcode"])
         assert (one["note"] or "", one["day"]) == (row["note"], row["picked_up"][:10])
 

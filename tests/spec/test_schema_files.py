@@ -144,7 +144,7 @@ def schema_of(path: Path) -> str:
         (
             "orders.json",
             json.dumps(JSON_SCHEMA),
-            "`_id` bigint COMMENT 'The key.', at timestamp, day date, total double, state string, "
+            "_id bigint COMMENT 'The key.', at timestamp, day date, total double, state string, "
             "note string, lines array<struct<sku: string>>, more map<string, boolean>",
             {"_id": "The key."},
         ),

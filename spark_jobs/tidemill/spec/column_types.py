@@ -250,7 +250,7 @@ def _without(kind: Kind, unfit: str) -> str:
 
 def quoted(name: str) -> str:
     """A column's name as Spark SQL takes it."""
-    return name if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) else f"`{name.replace('`', '``')}`"
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else f"`{name.replace('`', '``')}`"
 
 
 def _listed(names: list[str]) -> str:

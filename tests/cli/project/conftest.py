@@ -29,8 +29,8 @@ def home(tmp_path: Path, tidemill: Tidemill, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def parcels(tmp_path: Path) -> Path:
-    """A CSV file with semicolons: keys, postcodes with leading zeros, and texts with a comma."""
-    lines = ["parcel;weight_kg;City;postcode;picked_up;note"]
+    """A CSV file with semicolons, a dot in a name, keys, postcodes with leading zeros, and texts with a comma."""
+    lines = ["parcel;weight.kg;City;postcode;picked_up;note"]
     for number in range(PARCELS):
         city = CITIES[number % 3]
         note = "" if number % 10 else '"late, again"'

@@ -45,15 +45,15 @@ def test_a_csv_file_becomes_a_pipeline_without_problems(
     assert (source.format, source.path) == ("csv", str(parcels.parent))
     assert source.options == {"pathGlobFilter": "*.csv", "sep": ";"}
     assert re.sub(r"\s+", " ", source.schema_) == (
-        "parcel string, weight_kg double, City string, postcode string, picked_up timestamp, "
+        "parcel string, `weight.kg` double, City string, postcode string, picked_up timestamp, "
         "note string"
     )
     assert spec.output.partition_by == {"day": "to_date(picked_up)"}
     assert expected(home, "parcels") == {
         ("parcel", NOT_NULL): {},
         ("parcel", UNIQUE): {},
-        ("weight_kg", NOT_NULL): {},
-        ("weight_kg", BETWEEN): {"min_value": 0.0, "max_value": 50.0},
+        ("weight.kg", NOT_NULL): {},
+        ("weight.kg", BETWEEN): {"min_value": 0.0, "max_value": 50.0},
         ("City", NOT_NULL): {},
         ("City", IN_SET): {"value_set": sorted(CITIES)},
         ("postcode", NOT_NULL): {},

@@ -11,6 +11,7 @@ from tidemill.engine.run.progress import Progress
 from tidemill.engine.sinks.output_format import in_format
 from tidemill.file_formats.written_format import written_by
 from tidemill.ledger.batch import Batch
+from tidemill.spec.column_types import quoted
 from tidemill.spec.output import OutputMode
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def shown_rows(run: QueryRun, plan: Plan, batch: Batch, progress: Progress) -> R
     written = written_by(spec.output)
     reader = run.session.read.format(written.format).schema(on_disk.schema)
     reader = reader.options(**written.rereading).option("basePath", str(base))
-    frame = reader.load([str(file) for file in files]).select(*plan.table_schema.names)
+    columns = map(quoted, plan.table_schema.names)
+    frame = reader.load([str(file) for file in files]).select(*columns)
     # Arrow keeps the session's time zone, which collect() turns into this machine's.
     rows: Rows = frame.limit(run.options.limit).toArrow().to_pylist(maps_as_pydicts="lossy")
     return rows

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from tidemill.steps.authoring.sample_types import SampledColumn, quoted
+from tidemill.spec.column_types import quoted
+from tidemill.steps.authoring.sample_types import SampledColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa

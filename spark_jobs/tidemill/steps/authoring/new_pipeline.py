@@ -13,6 +13,7 @@ from sqlglot.dialects.spark import Spark
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.project import Project
+from tidemill.spec.column_types import quoted
 from tidemill.spec.model import is_engine_column
 from tidemill.steps.authoring.arrow_types import table_of
 from tidemill.steps.authoring.delivery import CONN_ID, Delivery, delivery_of
@@ -25,7 +26,7 @@ from tidemill.steps.authoring.project_files import (
     write_files,
 )
 from tidemill.steps.authoring.sample_rows import SampleRows
-from tidemill.steps.authoring.sample_types import SampledColumn, quoted
+from tidemill.steps.authoring.sample_types import SampledColumn
 
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 # The earlier, the likelier it says when a row happened.

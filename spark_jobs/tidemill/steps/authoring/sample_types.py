@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from tidemill.spec.column_types import quoted
+
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,18})")
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -73,11 +74,6 @@ class SampledColumn:
     @property
     def ddl(self) -> str:
         return f"{quoted(self.name)} {self.type}"
-
-
-def quoted(name: str) -> str:
-    """A name as DDL and Spark SQL write it."""
-    return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def column_of_texts(name: str, values: Iterable[str | None]) -> SampledColumn:

@@ -25,6 +25,7 @@ from tidemill.increments.mask import masked_row, refuse_unknown
 from tidemill.ledger.ledger import Batch, Ledger, Start
 from tidemill.ledger.output_file import output_files
 from tidemill.spark_logs.sink_log import SinkFile
+from tidemill.spec.column_types import quoted
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.root import root as root_of
 from tidemill.spec.sources.file import FileSource
@@ -132,7 +133,7 @@ def _preview(
         files = sorted(str(path) for path in sink.rglob("*.parquet"))
         reader = session.read.schema(plan.rows.schema).option("basePath", str(sink))
         written = reader.parquet(*files) if files else plan.rows.limit(0)
-        fine = written.where(f"{REJECT} IS NULL").select(*plan.table_schema.names)
+        fine = written.where(f"{REJECT} IS NULL").select(*map(quoted, plan.table_schema.names))
         refused = written.where(f"{REJECT} IS NOT NULL").select(f"{REJECT}.*")
         refuse_unknown(mask, plan.table_schema.names)
         good, bad = _first(fine, limit, mask), _first(refused, limit, mask)
