@@ -70,7 +70,7 @@ def init(
         screen.line(step.sentence)
     if made is not None:
         screen.line(f"For Airflow: export TIDEMILL_PROJECTS={made.home} TIDEMILL_ROOT={root}")
-        screen.line(f"Work in it: cd {folder}, then such as: tidemill new tides --from feed")
+        screen.line(f"Next, in {made.home}: tidemill new NAME --from A_FILE_OR_FOLDER")
     if json:
         document: dict[str, object] = {"root": str(root), **own.model_dump(mode="json")}
         if made is not None:
