@@ -70,7 +70,9 @@ def init(
         screen.line(step.sentence)
     if made is not None:
         screen.line(f"For Airflow: export TIDEMILL_PROJECTS={made.home} TIDEMILL_ROOT={root}")
-        screen.line(f"Next, in {made.home}: tidemill new NAME --from A_FILE_OR_FOLDER")
+        screen.line(
+            f"Next, in {made.home}, from data of yours: tidemill new orders --from data/orders"
+        )
     if json:
         document: dict[str, object] = {"root": str(root), **own.model_dump(mode="json")}
         if made is not None:
