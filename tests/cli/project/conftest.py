@@ -29,7 +29,7 @@ def home(tmp_path: Path, tidemill: Tidemill, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def parcels(tmp_path: Path) -> Path:
-    """A CSV file with semicolons, a dot in a name, keys, postcodes with leading zeros, and texts with a comma."""
+    """A CSV file with semicolons, a dot in a name, keys, and texts with a comma."""
     lines = ["parcel;weight.kg;City;postcode;picked_up;note"]
     for number in range(PARCELS):
         city = CITIES[number % 3]
