@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from urllib.parse import quote, urlencode, urlsplit
 
-from airflow.configuration import conf
+from tidemill_airflow.airflow_internals.configuration import conf
 
 URL_PREFIX = "/tidemill"
 # The address of Spark's history server, such as http://history:18080.

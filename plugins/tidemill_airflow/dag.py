@@ -43,9 +43,7 @@ from tidemill_airflow.settings import export_settings
 from tidemill_airflow.task_names import pipeline_of, resolve_id
 
 if TYPE_CHECKING:
-    from airflow.sdk import Asset
-    from airflow.sdk.bases.timetable import BaseTimetable
-    from airflow.sdk.definitions.deadline import DeadlineAlert
+    from airflow.sdk import Asset, DeadlineAlert  # type: ignore[attr-defined] # the stub lacks it
 
 # Where Spark's own sink takes the rows nothing can be swapped, so there is no backfill.
 __all__ = ["dags"]
@@ -202,7 +200,9 @@ def _dag(
     )
 
 
-def _schedule(name: str, spec: Spec, path: Path) -> BaseTimetable | list[Asset] | None:
+def _schedule(
+    name: str, spec: Spec, path: Path
+) -> AssetOrTimeSchedule | CronDataIntervalTimetable | list[Asset] | None:
     """The schedule: a clock, arrivals, or both; None for manual runs only."""
     timetable = _timetable(spec, path)
     if spec.wake is None:

@@ -64,12 +64,12 @@ class Parsed:
 
 def parse() -> Parsed:
     """Parse the DAG file as Airflow's DAG processor does, for the projects of the search path."""
-    from airflow.dag_processing.dagbag import DagBag
+    from tidemill_airflow.airflow_internals.dag_bag import parse as parse_dags
 
     there_before = set(sys.modules)
-    bag = DagBag(str(DAG_FILE))
+    dags, errors = parse_dags(str(DAG_FILE))
     heavy = tuple(name for name in HEAVY if name in sys.modules and name not in there_before)
-    return Parsed(bag.dags, bag.import_errors, heavy)
+    return Parsed(dags, errors, heavy)
 
 
 def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:

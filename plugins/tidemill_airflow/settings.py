@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from airflow.configuration import conf
-
 from tidemill.toolchain import jars
 from tidemill.toolchain.engine_environment import (
     FOREIGN,
@@ -20,6 +18,7 @@ from tidemill.toolchain.engine_environment import (
     environment_of,
     this_environment,
 )
+from tidemill_airflow.airflow_internals.configuration import conf
 from tidemill_airflow.provider import SECTION
 
 # Option -> the variable that a step and the command line read.

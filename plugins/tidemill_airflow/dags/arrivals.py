@@ -182,6 +182,6 @@ class ArrivalTrigger(BaseEventTrigger):
 
 def is_at_work(dag_id: str) -> bool:
     """Whether a run of a DAG is queued or running; asked within the triggerer."""
-    from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+    from tidemill_airflow.airflow_internals.task_runner import count_runs
 
-    return RuntimeTaskInstance.get_dr_count(dag_id=dag_id, states=["queued", "running"]) > 0
+    return count_runs(dag_id, ["queued", "running"]) > 0

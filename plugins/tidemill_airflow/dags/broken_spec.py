@@ -6,16 +6,14 @@ take every pipeline down, and an error noted under the DAG file's name marks eve
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
-from types import FrameType
 
-from airflow.dag_processing.dagbag import DagBag
 from airflow.exceptions import AirflowClusterPolicySkipDag
 from airflow.sdk import DAG
 
 from tidemill.contract.errors import TidemillError
+from tidemill_airflow.airflow_internals.dag_bag import calling_bag, note_error
 
 
 class BrokenSpec(DAG):
@@ -40,22 +38,8 @@ class BrokenSpec(DAG):
             AirflowClusterPolicySkipDag: the error is noted; the bag goes on without this DAG.
             TidemillError: no bag is there to note it, so it counts for the DAG file.
         """
-        bag = _calling_bag(inspect.currentframe())
+        bag = calling_bag()
         if bag is None:
             raise self.error
-        bag.import_errors[_within(self.spec_file, bag.bundle_path)] = str(self.error)
+        note_error(bag, self.spec_file, str(self.error))
         raise AirflowClusterPolicySkipDag(str(self.error))
-
-
-def _calling_bag(frame: FrameType | None) -> DagBag | None:
-    """The DagBag two frames up, if it is one; Airflow does not pass it."""
-    caller = frame.f_back if frame else None
-    bag = caller.f_locals.get("self") if caller else None
-    return bag if isinstance(bag, DagBag) else None
-
-
-def _within(path: Path, bundle: Path | None) -> str:
-    """The file as Airflow names it: relative to its bundle, if it is in one."""
-    if bundle is not None and path.is_relative_to(bundle):
-        return str(path.relative_to(bundle))
-    return str(path)

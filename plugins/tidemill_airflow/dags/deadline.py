@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from airflow.sdk.definitions.callback import SyncCallback
-from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
+from airflow.sdk import (  # type: ignore[attr-defined] # the stub lacks them
+    DeadlineAlert,
+    DeadlineReference,
+    SyncCallback,
+)
 
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.spec import Spec

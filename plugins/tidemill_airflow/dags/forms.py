@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from typing import get_args
 
 from airflow.sdk import DAG, Param
-from airflow.sdk.definitions.param import ParamsDict
 
+from tidemill_airflow.airflow_internals.dag_params import set_params
 from tidemill_airflow.operators.request import Mode
 
 # What each action of a resolve DAG does, as its form says it.
@@ -32,7 +32,7 @@ def with_form(dag: DAG, form: Mapping[str, Param]) -> Iterator[DAG]:
     """
     with dag:
         yield dag
-    vars(dag)["params"] = ParamsDict(form)
+    set_params(dag, form)
 
 
 def backfill_form(timezone: str) -> dict[str, Param]:

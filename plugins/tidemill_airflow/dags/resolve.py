@@ -11,12 +11,11 @@ whoever looks for it (`pages/dag_list.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, chain
 
 from tidemill.contract.counted import counted
@@ -25,6 +24,7 @@ from tidemill.ledger.approval import forget_approval
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.spec import Spec
+from tidemill_airflow.airflow_internals.approval_operator import QuestionOperator
 from tidemill_airflow.dags.dag_page import resolve_page
 from tidemill_airflow.dags.forms import ACTIONS, resolve_form, with_form
 from tidemill_airflow.dags.notify import StateNotice
@@ -52,19 +52,14 @@ PATIENCE = timedelta(days=7)
 POOL_OF_QUESTIONS = "default_pool"
 
 
-class ApproveOperator(ApprovalOperator):
+class ApproveOperator(QuestionOperator):
     """Asks a person whether it is to be done; whatever else they answer skips the rest."""
 
     # The question is made of the parameters here, so that no template of theirs is rendered.
     template_fields: Sequence[str] = ()
 
     def __init__(self, *, pipeline: str, **kwargs: Any) -> None:
-        super().__init__(
-            subject=f"Resolve {pipeline}",
-            response_timeout=PATIENCE,
-            defaults=self.REJECT,
-            **kwargs,
-        )
+        super().__init__(subject=f"Resolve {pipeline}", response_timeout=PATIENCE, **kwargs)
         self.pipeline = pipeline
 
     def execute(self, context: Context) -> Any:
@@ -72,22 +67,18 @@ class ApproveOperator(ApprovalOperator):
             pipeline = open_pipeline(self.pipeline)
             require_root(pipeline)
             request = resolution_of(context)
-            self.subject = f"{pipeline.name}: {in_words(request, pipeline.spec.timezone)}"
-            self.body = question(pipeline, request)
+            subject = f"{pipeline.name}: {in_words(request, pipeline.spec.timezone)}"
+            body = question(pipeline, request)
         except TidemillError as error:
             raise as_airflow(error) from error
         forget_approval(pipeline.layout.run(context["run_id"]))
-        self.assigned_users = assigned_users(pipeline.spec.decisions)
-        return super().execute(context)
+        return self.ask(context, subject, body, assigned_users(pipeline.spec.decisions))
 
-    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
-        answer = super().execute_complete(context, event)
-        if answer["chosen_options"] == [self.APPROVE]:
-            try:
-                approve(open_pipeline(self.pipeline), context, answer)
-            except TidemillError as error:
-                raise as_airflow(error) from error
-        return answer
+    def on_approval(self, context: Context, answer: Mapping[str, Any]) -> None:
+        try:
+            approve(open_pipeline(self.pipeline), context, answer)
+        except TidemillError as error:
+            raise as_airflow(error) from error
 
 
 class ResolveDoctorOperator(DoctorOperator):

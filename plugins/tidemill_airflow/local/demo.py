@@ -39,7 +39,6 @@ from tidemill_airflow.local.quiet import quiet
 from tidemill_airflow.local.up import refuse_if_up
 
 if TYPE_CHECKING:
-    from airflow.models.dagrun import DagRun
     from airflow.sdk import DAG
 
 NAME = "shop_orders"
@@ -106,13 +105,13 @@ def _prepare(kept: Kept, log: Path) -> DAG:
         folder.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     with quiet(log):
-        from airflow.dag_processing.dagbag import DagBag
-
+        from tidemill_airflow.airflow_internals.dag_bag import parse
         from tidemill_airflow.local.metadata import forget, prepare
 
         prepare()
         forget(NAME)
-        dag: DAG = DagBag(os.environ["AIRFLOW__CORE__DAGS_FOLDER"]).dags[NAME]
+        dags, _ = parse(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
+    dag = dags[NAME]
     for task in dag.tasks:
         task.execution_timeout = STEP_LIMIT
     return dag
@@ -121,8 +120,7 @@ def _prepare(kept: Kept, log: Path) -> DAG:
 def _day(dag: DAG, arriving: Path, day: int) -> str:
     """One day: its file arrives, the DAG runs. Returns the run's id."""
     write_day(arriving / NAME, day, planted=day == BAD_DAY)
-    run: DagRun = dag.test()
-    return str(run.run_id)
+    return str(dag.test().run_id)
 
 
 def _what_happened(layout: Layout, run_id: str) -> str:

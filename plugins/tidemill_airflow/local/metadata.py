@@ -10,19 +10,17 @@ def prepare() -> None:
 
     The environment must be set before, because Airflow reads it when it is first imported.
     """
-    from airflow.models.pool import Pool
-    from airflow.utils import db
+    from tidemill_airflow.airflow_internals import metadata_database
 
-    db.initdb()
-    Pool.create_or_update_pool(
-        POOL, slots=pool_slots(), description="Pipelines at work", include_deferred=False
-    )
+    metadata_database.create_or_update()
+    metadata_database.set_pool(POOL, pool_slots(), "Pipelines at work")
 
 
 def forget(dag_id: str) -> None:
     """Delete the runs of a DAG, with all that belongs to them."""
-    from airflow.api.common.delete_dag import delete_dag
     from airflow.exceptions import DagNotFound
 
+    from tidemill_airflow.airflow_internals import metadata_database
+
     with contextlib.suppress(DagNotFound):
-        delete_dag(dag_id, keep_records_in_log=False)
+        metadata_database.delete_runs(dag_id)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk.configuration import conf
+from airflow.sdk import conf
 
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.file_mode import keep_from_others
@@ -18,7 +18,8 @@ from tidemill_airflow.operators.request import AIRFLOW, resolution_of, starter
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-    from airflow.sdk.execution_time.hitl import HITLUser
+
+    from tidemill_airflow.airflow_internals.approval_operator import HITLUser
 
 ASK_AGAIN = "Clear the task approve of this run: the question is put again"
 

@@ -8,11 +8,11 @@ says now.
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow.sdk import timezone as zones
 from airflow.timetables.base import TimeRestriction
 from airflow.timetables.interval import CronDataIntervalTimetable
 
 from tidemill.spec.spec import Spec
+from tidemill_airflow.airflow_internals.timezones import coerce_datetime
 
 Interval = tuple[datetime | None, datetime | None]
 
@@ -42,7 +42,7 @@ def _scheduled(schedule: str, timezone: str, start: datetime | None) -> datetime
     """The end of the schedule's interval with a certain start; None where there is none."""
     if start is None:
         return None
-    restriction = TimeRestriction(earliest=zones.coerce_datetime(start), latest=None, catchup=True)
+    restriction = TimeRestriction(earliest=coerce_datetime(start), latest=None, catchup=True)
     info = CronDataIntervalTimetable(schedule, timezone=timezone).next_dagrun_info(
         last_automated_data_interval=None, restriction=restriction
     )

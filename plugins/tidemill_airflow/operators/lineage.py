@@ -12,7 +12,7 @@ from functools import singledispatch
 from typing import Any
 
 import attr
-from airflow.providers.openlineage.extractors.base import OperatorLineage
+from airflow.providers.openlineage.extractors import OperatorLineage
 from airflow.sdk import BaseHook
 from openlineage.client.event_v2 import Dataset, InputDataset, OutputDataset
 from openlineage.client.facet_v2 import (

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from airflow.sdk.configuration import conf
-from airflow.sdk.observability import stats
+from airflow.sdk import conf
 
 from tidemill.contract.report import Outcome, Report
+from tidemill_airflow.airflow_internals import stats
 
 PREFIX = "tidemill"
 

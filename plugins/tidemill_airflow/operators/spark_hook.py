@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException
 
 from tidemill.contract.connections.spark import (
@@ -18,12 +17,13 @@ from tidemill.contract.connections.spark import (
 from tidemill.contract.connections.spark_masters import verify_masters
 from tidemill.toolchain.loopback import loopback_variables
 from tidemill.toolchain.spark_conf import JARS
+from tidemill_airflow.airflow_internals.spark_hook import SparkHook
 from tidemill_airflow.operators.command import spark_binary
 from tidemill_airflow.operators.processes import end_session
 from tidemill_airflow.settings import engine_environment
 
 
-class SparkStepHook(SparkSubmitHook):
+class SparkStepHook(SparkHook):
     """spark-submit in its own session, so that a kill reaches JVM and Python workers alike.
 
     A driver under the task has the environment of spark-submit. One in a pod of Kubernetes (deploy
@@ -46,18 +46,17 @@ class SparkStepHook(SparkSubmitHook):
         self, *, environ: Mapping[str, str], secrets: Mapping[str, str], **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        own = {**environ, **(self._env_vars or {}), **secrets}
-        self._environ = {**own, **loopback_variables(self._master, own)}
-        refuse_deploy_mode(self._master, self._connection["deploy_mode"], self._conn_id)
+        own = {**environ, **self.variables, **secrets}
+        self._environ = {**own, **loopback_variables(self.master, own)}
+        refuse_deploy_mode(self.master, self.deploy_mode, self.conn_id)
         if not self._driver_is_elsewhere:
-            # For Kubernetes and YARN the provider would write them onto the command line.
-            self._env_vars = None
+            self.leave_variables_out()
             return
-        extra = self.get_connection(self._conn_id).extra_dejson
+        extra = self.get_connection(self.conn_id).extra_dejson
         secret = extra.get(KUBERNETES_SECRET)
-        self._conf |= references(self._master, secret, secrets, self._conn_id)
-        if self._conf.get(JARS):
-            self._conf[JARS] = ",".join(map(self._in_the_image, self._conf[JARS].split(",")))
+        self.conf.update(references(self.master, secret, secrets, self.conn_id))
+        if self.conf.get(JARS):
+            self.conf[JARS] = ",".join(map(self.application_path, self.conf[JARS].split(",")))
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
         """Run it to its end.
@@ -65,7 +64,7 @@ class SparkStepHook(SparkSubmitHook):
         Raises:
             MastersUnreachable: no master of a standalone cluster answers.
         """
-        verify_masters(self._master, self._conn_id)
+        verify_masters(self.master, self.conn_id)
         kwargs.update(env=self._environ, start_new_session=True, encoding="utf-8", errors="replace")
         try:
             return super().submit(application, **kwargs)
@@ -74,7 +73,7 @@ class SparkStepHook(SparkSubmitHook):
             self.on_kill()
             raise
         finally:
-            self.exit_code = self._submit_sp.returncode if self._submit_sp else None
+            self.exit_code = self.process.returncode if self.process else None
 
     def on_kill(self) -> None:
         if self._driver_is_elsewhere:
@@ -86,30 +85,20 @@ class SparkStepHook(SparkSubmitHook):
             super().on_kill()
 
     @property
-    def _master(self) -> str:
-        return self._connection["master"] or ""
-
-    @property
     def _driver_is_elsewhere(self) -> bool:
-        return bool(self._connection["deploy_mode"] == "cluster")
+        return self.deploy_mode == "cluster"
 
-    def _build_spark_submit_command(self, application: str) -> list[str]:
-        command = list(super()._build_spark_submit_command(self._in_the_image(application)))
-        # What the provider puts here it adds to the whole of the task's environment.
-        self._env = None
-        return command
-
-    def _in_the_image(self, path: str) -> str:
+    def application_path(self, application: str) -> str:
         """A file of this machine as Spark names it in a driver's image, which has it too."""
-        in_a_pod = self._driver_is_elsewhere and self._master.startswith(KUBERNETES)
-        return f"local://{path}" if in_a_pod and path.startswith("/") else path
+        in_a_pod = self._driver_is_elsewhere and self.master.startswith(KUBERNETES)
+        return f"local://{application}" if in_a_pod and application.startswith("/") else application
 
     def _end(self) -> None:
-        if self._submit_sp is not None and self._submit_sp.poll() is None:
-            end_session(self._submit_sp.pid)
+        if self.process is not None and self.process.poll() is None:
+            end_session(self.process.pid)
 
-    def _get_spark_binary_path(self) -> list[str]:
-        found = [spark_binary(name) for name in super()._get_spark_binary_path()]
+    def programs(self, names: list[str]) -> list[str]:
+        found = [spark_binary(name) for name in names]
         if shutil.which(found[0]) is None:
             python = engine_environment().python
             msg = f"there is no {found[0]} on the PATH or beside {python}; install pyspark"

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import (
     AirflowException,
@@ -24,6 +23,7 @@ from tidemill.ledger.reprocessed_run import current_run_id
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.storage.lease import end_outlived
 from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf
+from tidemill_airflow.airflow_internals.spark_operator import SparkOperator
 from tidemill_airflow.operators.command import (
     launched_by_this_task,
     spark_variables,
@@ -45,7 +45,7 @@ JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 QUIET = {"spark.log.level": "WARN"}
 
 
-class SparkStepOperator(SparkSubmitOperator):
+class SparkStepOperator(SparkOperator):
     """Runs one step as an application of spark-submit, wherever the connection says.
 
     Args:
@@ -134,37 +134,34 @@ class SparkStepOperator(SparkSubmitOperator):
                 mask_secret(os.environ.get(variable, ""), variable)
         self.conf = {**settings, **spark_conf(pipelines, run_id, environ)}
         names = [pipeline.name for pipeline in pipelines]
-        self._hook = SparkStepHook(
+        hook = SparkStepHook(
             environ=step_environment([pipeline.spec for pipeline in pipelines], environ),
             secrets=secrets,
             conf=self.conf,
-            conn_id=self._conn_id,
+            conn_id=self.spark_conn_id,
             name=self.name,
             application_args=list(step_arguments(self.step, names, run_id)),
             env_vars=variables,
         )
         try:
-            super().execute(context)
+            self.submit_through(hook, context)
         except AirflowException as error:
-            if self._hook.exit_code is None:
+            if hook.exit_code is None:
                 raise AirflowFailException(f"spark-submit was not started: {error}") from error
             # The report, if there is one, says more than an exit code.
             self.log.info("%s", error)
-        return cast("int", self._hook.exit_code)
-
-    def on_kill(self) -> None:
-        if self._hook is not None:
-            super().on_kill()
+        return cast("int", hook.exit_code)
 
     def _open_connection(self) -> tuple[dict[str, str], dict[str, str]]:
         """The settings with which a cluster lets the driver in, and the variables with secrets."""
+        conn_id = self.spark_conn_id
         try:
-            connection = BaseHook.get_connection(self._conn_id)
+            connection = BaseHook.get_connection(conn_id)
         except AirflowNotFoundException as error:
             # The provider would go on with `--master yarn`, without a word.
             raise AirflowFailException(
-                f"There is no connection '{self._conn_id}', which spark.conn_id names. Add it: "
-                f"airflow connections add {self._conn_id} --conn-type spark "
+                f"There is no connection '{conn_id}', which spark.conn_id names. Add it: "
+                f"airflow connections add {conn_id} --conn-type spark "
                 "--conn-host 'local[*]'"
             ) from error
         settings, secrets = secret_settings(connection.extra_dejson)

@@ -63,16 +63,8 @@ def looks_for_resolve_dags(query: str) -> bool:
 
 def dags_without_resolve() -> list[str]:
     """All DAGs but the resolve DAGs; none where there is nothing to leave out."""
-    from airflow.models.dag import DagModel, DagTag
-    from airflow.utils.session import create_session
-    from sqlalchemy import and_, not_, select
+    from tidemill_airflow.airflow_internals.dag_models import other_dags
 
-    resolve = and_(
-        DagModel.dag_id.endswith(RESOLVE, autoescape=True),
-        DagModel.tags.any(DagTag.name == RESOLVE_TAG),
-    )
-    with create_session() as session:
-        if session.scalar(select(DagModel.dag_id).where(resolve).limit(1)) is None:
-            return []
-        # No DAG has this id: a list of resolve DAGs alone becomes an empty one, not all of them.
-        return [*session.scalars(select(DagModel.dag_id).where(not_(resolve))), ""]
+    others = other_dags(RESOLVE, RESOLVE_TAG)
+    # No DAG has this id: a list of resolve DAGs alone becomes an empty one, not all of them.
+    return [] if others is None else [*others, ""]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, cast, get_args
 
-from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Depends, Form, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
@@ -16,11 +15,17 @@ from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.pipeline_files import NO_SUITE
 from tidemill.spec.root import root
 from tidemill_airflow.addresses import page_path
+from tidemill_airflow.airflow_internals.api_server import (
+    GetUserDep,
+    SessionDep,
+    require_start,
+    start_run,
+)
 from tidemill_airflow.dags.resolve import APPROVE, resolution
-from tidemill_airflow.pages.access import GetUserDep, MayRead, may_start, require_start
+from tidemill_airflow.pages.access import MayRead, may_start
 from tidemill_airflow.pages.chart import chart
 from tidemill_airflow.pages.rendering import render
-from tidemill_airflow.pages.runs import find_dag_run, gate_of, start_run, task_path
+from tidemill_airflow.pages.runs import find_dag_run, gate_of, task_path
 from tidemill_airflow.task_names import resolve_id
 
 # Up to so many input files can be ticked; the names of more are typed.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from airflow.api_fastapi.common.db.common import SessionDep
-from airflow.api_fastapi.core_api.security import requires_access_dag
-from fastapi import APIRouter, Depends, HTTPException
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import HTMLResponse
 
 from tidemill.contract.errors import TidemillError, UsageError
@@ -16,14 +14,16 @@ from tidemill.reporting.standing import PipelineStanding, read_standing
 from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.root import existing_root
+from tidemill_airflow.airflow_internals.api_server import MayReadDag, SessionDep
+from tidemill_airflow.airflow_internals.dag_models import queued_while_paused
 from tidemill_airflow.pages.access import MayRead, dag_of
 from tidemill_airflow.pages.rendering import render
-from tidemill_airflow.pages.runs import pipelines_of, queued_while_paused
+from tidemill_airflow.pages.runs import pipelines_of
 
 router = APIRouter()
 
 
-@router.get("/dags/{dag_id}", dependencies=[Depends(requires_access_dag("GET"))])
+@router.get("/dags/{dag_id}", dependencies=[MayReadDag])
 def pipelines_of_dag(dag_id: str, session: SessionDep) -> HTMLResponse:
     """The tab of a DAG: its pipeline, or the members of its group."""
     names = pipelines_of(dag_id)

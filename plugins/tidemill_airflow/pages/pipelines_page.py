@@ -19,7 +19,8 @@ from tidemill.reporting.standing import (
 from tidemill.reporting.status_document import PipelineState
 from tidemill.spec.catalog import shown_spec_files
 from tidemill.spec.root import existing_root
-from tidemill_airflow.pages.access import GetUserDep, permitted
+from tidemill_airflow.airflow_internals.api_server import GetUserDep
+from tidemill_airflow.pages.access import permitted
 from tidemill_airflow.pages.rendering import render
 
 router = APIRouter()

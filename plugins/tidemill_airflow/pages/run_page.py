@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from airflow.api_fastapi.common.db.common import SessionDep
-from airflow.api_fastapi.core_api.security import requires_access_dag
-from fastapi import APIRouter, Depends, HTTPException
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import HTMLResponse
 
 from tidemill.contract.errors import TidemillError, UsageError
@@ -15,6 +13,8 @@ from tidemill.ledger.reprocessed_run import current_run_id
 from tidemill.reporting.run_summary import RunSummary, read_run
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.root import root
+from tidemill_airflow.airflow_internals.api_server import MayReadDag, SessionDep
+from tidemill_airflow.airflow_internals.dag_models import queued_while_paused
 from tidemill_airflow.operators.request import in_words
 from tidemill_airflow.pages.access import MayRead
 from tidemill_airflow.pages.rendering import render
@@ -22,7 +22,6 @@ from tidemill_airflow.pages.runs import (
     find_dag_run,
     gate_of,
     pipelines_of,
-    queued_while_paused,
     task_path,
 )
 
@@ -30,7 +29,7 @@ router = APIRouter()
 NOT_OURS = "This DAG runs no pipeline of Tidemill."
 
 
-@router.get("/dags/{dag_id}/runs/{run_id:path}", dependencies=[Depends(requires_access_dag("GET"))])
+@router.get("/dags/{dag_id}/runs/{run_id:path}", dependencies=[MayReadDag])
 def run_of_dag(dag_id: str, run_id: str, session: SessionDep) -> HTMLResponse:
     """The tab of a DAG's run: every pipeline that the DAG runs."""
     names = pipelines_of(dag_id)

@@ -1,0 +1,1 @@
+"""Tests of what the plugin takes from Airflow's private parts."""
