@@ -18,9 +18,9 @@ from tidemill.ledger.reprocessed_run import current_run_id
 from tidemill.ledger.run_increment import remember
 from tidemill.ledger.run_request import RunRequest, read_request
 from tidemill.spec.pipeline import open_pipeline
+from tidemill_airflow.airflow_internals.dag_models import queued_while_paused
 from tidemill_airflow.integrity import DAG_FILE
 from tidemill_airflow.local.metadata import forget
-from tidemill_airflow.pages.runs import queued_while_paused
 
 DRY = {"dry_run": True}
 SCHEDULES = {"daily": "@daily", "weekly": "0 0 * * 0", "quarters": "*/15 * * * *"}

@@ -10,7 +10,7 @@ import great_expectations as gx
 import pytest
 
 from tidemill.contract.project import REPOSITORY
-from tidemill.gate.known_expectations import known_expectations
+from tidemill.gate.gx_internals.known_expectations import known_expectations
 from tidemill.gate.suite import load_suite
 
 PROJECT = REPOSITORY / "expectations"

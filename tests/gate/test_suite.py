@@ -129,7 +129,7 @@ def test_suites_and_the_choice_of_the_engine_need_neither_great_expectations_nor
     program = """
 import sys
 import tidemill.gate.engine_choice, tidemill.gate.judge, tidemill.gate.in_process
-import tidemill.gate.on_spark, tidemill.gate.known_expectations
+import tidemill.gate.on_spark, tidemill.gate.gx_internals.known_expectations
 print(sorted({"great_expectations", "pyspark", "pandas", "airflow"} & set(sys.modules)))
 """
     ran = subprocess.run(

@@ -26,15 +26,16 @@ TRIED = NOT_FOR_USERS | {"celery"}
 TESTS = (
     # Every module is imported.
     "tests/test_boundaries.py",
-    # The inner parts of Spark, of the provider's hook and of Great Expectations.
+    # The private parts of Spark, Airflow, its Spark provider and Great Expectations.
     "tests/engine/sources/test_protobuf_rows.py",
     "tests/engine/spark_internals",
+    "tests/airflow/airflow_internals",
+    "tests/gate/gx_internals",
     "tests/airflow/operators/test_driver_in_a_pod.py",
     "tests/airflow/operators/test_step_environment.py",
     "tests/airflow/operators/test_steps.py",
     "tests/gate/test_docs_view.py",
     "tests/gate/test_expectations_project.py",
-    "tests/gate/test_known_expectations.py",
     # A verdict, DAGs, commands, tables, and a whole run.
     "tests/gate/test_judge.py",
     "tests/gate/test_delivery.py",

@@ -63,7 +63,7 @@ def check(
       tidemill check --format github
       tidemill check --format junit > check.xml
     """
-    from tidemill.gate.known_expectations import known_expectations
+    from tidemill.gate.gx_internals.known_expectations import known_expectations
     from tidemill.steps.read_only.checks.all_checks import check as check_pipelines
     from tidemill.steps.read_only.checks.dag_integrity import airflow_installed, check_dags
     from tidemill.steps.read_only.checks.folded_rows import folded

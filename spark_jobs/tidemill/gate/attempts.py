@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any, TypeVar
 
+from tidemill.gate.gx_internals import loggers
+
 Found = TypeVar("Found")
 
 # The actions that Great Expectations ships ask for no end of their requests.
@@ -15,7 +17,7 @@ LONGEST_TEXT = 200
 # Addresses of webhooks are secrets, and so are passwords in addresses.
 _ADDRESS = re.compile(r"(\w+://)(?:[^/\s@]*@)?([^/\s'\"]+)[^\s'\"]*")
 _PATH = re.compile(r"(?i)(url: )/\S+")
-_ACTIONS = logging.getLogger("great_expectations.checkpoint.actions")
+_ACTIONS = logging.getLogger(loggers.ACTIONS)
 
 
 class Attempts:

@@ -7,7 +7,7 @@ import json
 import logging
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import great_expectations as gx  # noqa: TID253 - see the module's docstring
@@ -18,12 +18,10 @@ from great_expectations.data_context.data_context.abstract_data_context import (
     AbstractDataContext,
 )
 from great_expectations.data_context.types.base import DataContextConfig  # noqa: TID253
-from great_expectations.data_context.types.resource_identifiers import (  # noqa: TID253
-    ExpectationSuiteIdentifier,
-    ValidationResultIdentifier,
-)
 
 from tidemill.gate import docs_view
+from tidemill.gate.gx_internals.data_docs_sites import page_address
+from tidemill.gate.gx_internals.stores import ResultStore, result_key, suite_key
 from tidemill.gate.suite import Suite
 
 KEPT_PAGES = 50
@@ -54,25 +52,22 @@ def write_page(suite: Suite, result: ExpectationSuiteValidationResult, docs: Pat
     Returns:
         The page, or None where it could not be written: docs never change a verdict.
     """
-    key = ValidationResultIdentifier(
-        ExpectationSuiteIdentifier(suite.name), result.meta["run_id"], BATCH
-    )
+    key = result_key(suite.name, result.meta["run_id"], BATCH)
     try:
         site = _open_site(docs)
         site.suites.add(gx.ExpectationSuite(**{**suite.raw, "id": None}))
-        store = site.validation_results_store
-        store.set(key, result)
-        kept = cast("list[ValidationResultIdentifier]", store.list_keys())
-        for old in sorted(kept, key=lambda one: one.run_id.run_time)[:-KEPT_PAGES]:
+        store = ResultStore(site)
+        store.put(key, result)
+        for old in sorted(store.keys(), key=lambda one: one.run_id.run_time)[:-KEPT_PAGES]:
             # Building the index removes the pages that have no result any more.
-            store.remove_key(old)  # type: ignore[no-untyped-call]
-        pages: list[Any] = [key, ExpectationSuiteIdentifier(suite.name)]
+            store.remove(old)
+        pages: list[Any] = [key, suite_key(suite.name)]
         site.build_data_docs(resource_identifiers=pages)
-        urls = site.get_docs_sites_urls(resource_identifier=key)
+        url = page_address(site, key)
     except OSError as error:
         log.warning("No data docs page was written to %s: %s", docs, error)
         return None
-    page = Path(unquote(urlsplit(urls[0]["site_url"] or "").path)) if urls else None
+    page = None if url is None else Path(unquote(urlsplit(url).path))
     if page is None or not page.is_file():
         log.warning("Great Expectations could not render a data docs page in %s", docs)
         return None

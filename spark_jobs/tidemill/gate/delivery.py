@@ -10,34 +10,27 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import great_expectations as gx  # noqa: TID253 - see the module's docstring
 from great_expectations.checkpoint.actions import (  # noqa: TID253
     ActionContext,
     UpdateDataDocsAction,
-    ValidationAction,
 )
 from great_expectations.checkpoint.checkpoint import Checkpoint, CheckpointResult  # noqa: TID253
 from great_expectations.core.expectation_validation_result import (  # noqa: TID253
     ExpectationSuiteValidationResult,
-    ExpectationSuiteValidationResultSchema,
 )
 from great_expectations.data_context.data_context.file_data_context import (  # noqa: TID253
     FileDataContext,
-)
-from great_expectations.data_context.types.resource_identifiers import (  # noqa: TID253
-    ExpectationSuiteIdentifier,
-    ValidationResultIdentifier,
 )
 
 from tidemill.gate import validation
 from tidemill.gate.attempts import Attempts
 from tidemill.gate.data_docs import as_text_only, run_identifier
+from tidemill.gate.gx_internals.data_docs_sites import run_action, site_names, site_settings
+from tidemill.gate.gx_internals.stores import CheckpointStore, ResultStore, read_result, result_key
 from tidemill.gate.plugins import import_plugins
 from tidemill.gate.suite import Suite
-
-Key = ValidationResultIdentifier
 
 
 class Delivery:
@@ -64,7 +57,7 @@ class Delivery:
     ) -> None:
         self._suite = suite
         self._run = run_identifier(run_name, judged)
-        self._key = Key(ExpectationSuiteIdentifier(suite.name), self._run, name)
+        self._key = result_key(suite.name, self._run, name)
         self._attempts = Attempts()
         self._held = held
         self._file = result
@@ -86,15 +79,15 @@ class Delivery:
         return attempts.missed
 
     def _give_to(self, context: FileDataContext, result: ExpectationSuiteValidationResult) -> None:
-        store = context.validation_results_store
-        sites = list(context.variables.data_docs_sites or {})
+        store = ResultStore(context)
+        sites = site_names(context)
         stored = self._attempts.make(
-            "validation_results_store", lambda: (store.set(self._key, result), True)[1]
+            "validation_results_store", partial(store.put, self._key, result)
         )
         done = ActionContext()
         for site in sites:
             update = UpdateDataDocsAction(name=f"data docs site {site}", site_names=[site])
-            if stored:
+            if stored is not None:
                 self._attempts.make(update.name, partial(self._page, update, result, done))
             else:
                 self._attempts.miss(update.name, "the store did not take the result")
@@ -104,14 +97,13 @@ class Delivery:
                 # The sites are up to date already.
                 if type(action) is not UpdateDataDocsAction:
                     name = f"action {action.name} of checkpoint {checkpoint.name}"
-                    self._attempts.act(name, partial(_run, action, told, done))
+                    self._attempts.act(name, partial(run_action, action, told, done))
 
     def _read(self) -> ExpectationSuiteValidationResult:
         if self._file is None:
             result = validation.merged(self._suite, validation.Validated((), 0), {})
         else:
-            document = json.loads(self._file.read_bytes())
-            result = ExpectationSuiteValidationResultSchema().load(document)
+            result = read_result(json.loads(self._file.read_bytes()))
         result.success = bool(result.success) and not self._held
         result.meta |= {"run_id": self._run, "reasons": list(self._held)}
         return result
@@ -123,7 +115,7 @@ class Delivery:
         done: ActionContext,
     ) -> None:
         checkpoint = Checkpoint(name=self._suite.name, validation_definitions=[])
-        said = _run(update, self._as_of(checkpoint, result), done)
+        said = run_action(update, self._as_of(checkpoint, result), done)
         # Great Expectations logs what it cannot render, and goes on.
         if not said[self._key].keys() & set(update.site_names):
             msg = "no page was rendered"
@@ -142,10 +134,9 @@ class Delivery:
 
     def _checkpoints(self, context: FileDataContext) -> Iterator[Checkpoint]:
         """The checkpoints that validate the suite, and the one that has its name."""
-        store, suite = context.checkpoint_store, self._suite.name
-        keys = self._attempts.make("checkpoint_store", lambda: list(store.list_keys())) or ()
-        for key in keys:
-            name = key.to_tuple()[-1]
+        store, suite = CheckpointStore(context), self._suite.name
+        keys = self._attempts.make("checkpoint_store", store.keys) or ()
+        for name, key in keys:
             try:
                 found = store.get(key)
             except Exception as error:  # noqa: BLE001 - whatever its data sources raise
@@ -162,12 +153,6 @@ class Delivery:
 def _open(folder: Path) -> FileDataContext:
     """The project; its pages show values of rows as text, never as markup, as ours do."""
     context = gx.get_context(mode="file", context_root_dir=folder)
-    for site in (context.config.data_docs_sites or {}).values():
+    for site in site_settings(context).values():
         as_text_only(site)
     return context
-
-
-def _run(action: ValidationAction, told: CheckpointResult, done: ActionContext) -> dict[Any, Any]:
-    said = action.run(checkpoint_result=told, action_context=done)
-    done.update(action, said)
-    return said

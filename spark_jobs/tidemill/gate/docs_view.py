@@ -8,23 +8,10 @@ the entity of the character that it stands for. The results on disk stay as they
 Only `data_docs` imports this module, because importing Great Expectations costs seconds.
 """
 
-import copy
 from typing import Any
 
-from great_expectations.core.expectation_validation_result import (  # noqa: TID253
-    ExpectationSuiteValidationResult,
-)
-from great_expectations.expectations.expectation_configuration import (  # noqa: TID253
-    ExpectationConfiguration,
-)
-from great_expectations.render.components import RenderedDocumentContent  # noqa: TID253
-from great_expectations.render.renderer.page_renderer import (  # noqa: TID253
-    ExpectationSuitePageRenderer,
-    ValidationResultsPageRenderer,
-)
-from great_expectations.render.view.view import DefaultJinjaPageView  # noqa: TID253
-
 from tidemill.contract.docs_policy import DIRECTIVES
+from tidemill.gate.gx_internals.page_renderers import ResultsRenderer, SuiteRenderer, View
 
 # `$` and braces mean something in Great Expectations' templates, the others in HTML.
 MARKUP = "<>&\"'`$={}"
@@ -35,41 +22,25 @@ _TO_ENTITY = {_FIRST + at: f"&#{ord(char)};" for at, char in enumerate(MARKUP)}
 _POLICY = f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(DIRECTIVES)}">'
 
 
-class ResultsPage(ValidationResultsPageRenderer):
+class ResultsPage(ResultsRenderer):
     """The page of one validation."""
 
-    def render(
-        self, validation_results: ExpectationSuiteValidationResult, suite_parameters: Any = None
-    ) -> RenderedDocumentContent:
-        quoted = copy.deepcopy(validation_results)
-        for one in quoted.results:
-            one.result = as_text(one.result)
-            one.exception_info = as_text(one.exception_info)
-            if one.expectation_config is not None:
-                one.expectation_config.kwargs = as_text(one.expectation_config.kwargs)
-        page: RenderedDocumentContent = super().render(quoted, suite_parameters)
-        return page
+    def shown(self, value: Any) -> Any:
+        return as_text(value)
 
 
-class SuitePage(ExpectationSuitePageRenderer):
+class SuitePage(SuiteRenderer):
     """The page of a suite."""
 
     @staticmethod
-    def _get_grouped_and_ordered_expectations_by_column(
-        expectation_suite: Any,
-    ) -> tuple[dict[str, list[ExpectationConfiguration]], list[str]]:
-        base = ExpectationSuitePageRenderer
-        columns, order = base._get_grouped_and_ordered_expectations_by_column(expectation_suite)
-        for expectation in (one for group in columns.values() for one in group):
-            expectation.kwargs = as_text(expectation.kwargs)
-        return columns, order
+    def shown(value: Any) -> Any:
+        return as_text(value)
 
 
-class PageView(DefaultJinjaPageView):
+class PageView(View):
     """A finished page: private characters as entities, and the policy at its head."""
 
-    def render(self, document: Any, template: Any = None, **kwargs: Any) -> str:
-        page: str = super().render(document, template, **kwargs)  # type: ignore[no-untyped-call]
+    def finished(self, page: str) -> str:
         return page.translate(_TO_ENTITY).replace("<head>", f"<head>\n    {_POLICY}", 1)
 
 

@@ -8,30 +8,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from great_expectations.exceptions.exceptions import MetricProviderError  # noqa: TID253
-from great_expectations.execution_engine.pandas_execution_engine import (  # noqa: TID253
-    PandasExecutionEngine,
-)
-from great_expectations.execution_engine.sparkdf_execution_engine import (  # noqa: TID253
-    SparkDFExecutionEngine,
-)
-from great_expectations.expectations.expectation import Expectation as GxExpectation  # noqa: TID253
-from great_expectations.expectations.registry import (  # noqa: TID253
-    get_expectation_impl,
-    get_metric_provider,
-)
-
 from tidemill.gate.columns import Column
 from tidemill.gate.equivalence import EQUIVALENT, obstacle
-from tidemill.gate.known_expectations import Arguments, known_expectations
+from tidemill.gate.gx_internals.expectation_class import (
+    ON_PANDAS,
+    ON_SPARK,
+    arguments,
+    defaults,
+    expectation_class,
+    metric_provider,
+    metrics,
+    type_of,
+    without_count,
+)
+from tidemill.gate.gx_internals.known_expectations import Arguments, known_expectations
 from tidemill.gate.plugins import import_plugins
 from tidemill.gate.suite import Expectation, Suite, SuiteError
 
 _SHIPPED = "great_expectations."
-# What is asked of the metric of an expectation that looks at each row.
-_COUNT = ".unexpected_count"
-# What any expectation has; the rest of its fields are its arguments.
-_NO_ARGUMENTS = frozenset(GxExpectation.__fields__)
 
 
 def import_own(suite: Suite) -> None:
@@ -42,10 +36,10 @@ def import_own(suite: Suite) -> None:
     """
     if not suite.own:
         return
-    shipped = {kind: get_expectation_impl(kind) for kind in known_expectations()}
+    shipped = {kind: expectation_class(kind) for kind in known_expectations()}
     import_plugins(suite.project.plugins(), sorted(set(suite.own.values())))
     for kind, before in shipped.items():
-        if get_expectation_impl(kind) is not before:
+        if expectation_class(kind) is not before:
             path = next(iter(suite.own.values()))
             raise SuiteError(
                 f"{path} redefines {kind}, which Great Expectations ships.",
@@ -58,22 +52,21 @@ def import_own(suite: Suite) -> None:
 def completed(suite: Suite) -> tuple[Expectation, ...]:
     """The expectations, those of the user's own with the arguments that their classes give."""
     return tuple(
-        _completed(one, _class_of(one.type)) if one.type in suite.own else one
+        _completed(one, expectation_class(one.type)) if one.type in suite.own else one
         for one in suite.expectations
     )
 
 
 def arguments_of_own(kind: str) -> Arguments:
     """The arguments of an expectation that is imported."""
-    fields = _class_of(kind).__fields__
-    names = {name for name in fields if name not in _NO_ARGUMENTS}
-    return Arguments(frozenset(names), frozenset(name for name in names if fields[name].required))
+    known = arguments(expectation_class(kind))
+    return Arguments(frozenset(known), frozenset(name for name in known if known[name]))
 
 
 def lacks_on_spark(kind: str) -> str | None:
     """The metric that an imported expectation needs and Spark does not have; None where none."""
-    lacks = _lacks(_class_of(kind), SparkDFExecutionEngine)
-    return lacks and lacks.removesuffix(_COUNT)
+    lacks = _lacks(expectation_class(kind), ON_SPARK)
+    return lacks and without_count(lacks)
 
 
 def obstacle_of_own(
@@ -88,60 +81,32 @@ def obstacle_of_own(
         SuiteError: its code does not load.
     """
     import_own(suite)
-    kind = _class_of(expectation.type)
-    metrics = _metrics(kind)
-    missing = _lacks(kind, PandasExecutionEngine)
-    if not metrics or missing:
+    kind = expectation_class(expectation.type)
+    needed = metrics(kind)
+    if not needed or _lacks(kind, ON_PANDAS):
         return f"{expectation.type} has no metric for pandas"
     said = _completed(expectation, kind)
     narrowed = _narrowed(kind)
     if narrowed is not None:
         return obstacle(said, columns, like=narrowed)
-    return obstacle(said, columns, vouched=all(map(_is_own, metrics)))
-
-
-def _class_of(kind: str) -> Any:
-    return get_expectation_impl(kind)
+    return obstacle(said, columns, vouched=all(map(_is_own, needed)))
 
 
 def _completed(expectation: Expectation, kind: Any) -> Expectation:
-    given = {
-        name: kind.__fields__[name].default
-        for name in (*kind.domain_keys, *kind.success_keys)
-        if name in kind.__fields__
-    }
-    defaults = {name: value for name, value in given.items() if value is not None}
-    return replace(expectation, kwargs={**defaults, **expectation.kwargs})
-
-
-def _metrics(kind: Any) -> tuple[str, ...]:
-    """The metrics that it says it needs; one that asks for them in code says nothing."""
-    mapped = getattr(kind, "map_metric", None)
-    return (f"{mapped}{_COUNT}",) if mapped else tuple(kind.metric_dependencies)
+    return replace(expectation, kwargs={**defaults(kind), **expectation.kwargs})
 
 
 def _lacks(kind: Any, engine: type[Any]) -> str | None:
-    return next((name for name in _metrics(kind) if _provider(name, engine) is None), None)
-
-
-def _provider(metric: str, engine: type[Any]) -> Any:
-    # Only its class is looked at; a real one of Spark would start Spark.
-    asked: Any = object.__new__(engine)
-    try:
-        return get_metric_provider(metric, asked)[0]
-    except MetricProviderError:
-        return None
+    return next((one for one in metrics(kind) if metric_provider(one, engine) is None), None)
 
 
 def _is_own(metric: str) -> bool:
-    provider = _provider(metric, PandasExecutionEngine)
-    return not provider.__module__.startswith(_SHIPPED)
+    return not metric_provider(metric, ON_PANDAS).__module__.startswith(_SHIPPED)
 
 
 def _narrowed(kind: Any) -> str | None:
     """The shipped expectation of which it only gives arguments: it has the same metrics."""
     for above in kind.__mro__[1:]:
-        shipped = getattr(above, "expectation_type", "")
-        if shipped in EQUIVALENT and _metrics(above) == _metrics(kind):
-            return str(shipped)
+        if type_of(above) in EQUIVALENT and metrics(above) == metrics(kind):
+            return type_of(above)
     return None

@@ -13,8 +13,8 @@ from typing import Any, get_args
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.sql_text import java_call
+from tidemill.gate.gx_internals.known_expectations import known_expectations
 from tidemill.gate.gx_project import GxProject, hash_of_plugins, project_of
-from tidemill.gate.known_expectations import known_expectations
 from tidemill.increments.judgement import Scope, Severity
 from tidemill.spec.pipeline_files import NO_SUITE
 

@@ -20,16 +20,18 @@ from great_expectations.data_context.data_context.abstract_data_context import (
 from great_expectations.data_context.types.base import (  # noqa: TID253
     DataContextConfig,
     InMemoryStoreBackendDefaults,
-    ProgressBarsConfig,
 )
-from great_expectations.exceptions.exceptions import GreatExpectationsError  # noqa: TID253
 from great_expectations.expectations.expectation import Expectation as GxExpectation  # noqa: TID253
-from great_expectations.expectations.expectation_configuration import (  # noqa: TID253
-    ExpectationConfiguration,
-)
-from great_expectations.expectations.metadata_types import FailureSeverity  # noqa: TID253
 
 from tidemill.gate.engine_choice import Engine
+from tidemill.gate.gx_internals import loggers
+from tidemill.gate.gx_internals.expectation_configuration import (
+    REFUSALS,
+    configuration,
+    expectation_of,
+    id_of,
+)
+from tidemill.gate.gx_internals.progress_bars import NO_PROGRESS_BARS
 from tidemill.gate.own_expectations import completed, import_own
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Expectation, Suite, SuiteError
@@ -52,7 +54,7 @@ _COUNTS = frozenset(
 _OBSERVED_COUNTS = ("_row_count_", "_column_count_", "_unique_value_count_", "_proportion_of_")
 
 # Failures reach us as results. What these two would log besides is noise, or values of the data.
-logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
+logging.getLogger(loggers.ALL).setLevel(logging.CRITICAL)
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
 
@@ -69,7 +71,7 @@ def open_context() -> AbstractDataContext:
     config = DataContextConfig(
         store_backend_defaults=InMemoryStoreBackendDefaults(),
         analytics_enabled=False,
-        progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
+        progress_bars=NO_PROGRESS_BARS,
     )
     return gx.get_context(mode="ephemeral", project_config=config)
 
@@ -158,7 +160,7 @@ def merged(
 
 
 def _number(result: ExpectationValidationResult) -> int:
-    return int(str(result.expectation_config["id"] if result.expectation_config else -1))
+    return int(id_of(result) or -1)
 
 
 def _built(
@@ -169,14 +171,16 @@ def _built(
     Built one by one, because a suite only logs and drops what Great Expectations refuses.
     """
     try:
-        return ExpectationConfiguration(
-            type=expectation.type,
-            kwargs=dict(engine.arguments(expectation, sample)),
-            severity=FailureSeverity(expectation.severity),
-            meta=dict(expectation.raw.get("meta") or {}),
-            id=str(number),
-        ).to_domain_obj()
-    except (GreatExpectationsError, ValueError, TypeError) as error:
+        return expectation_of(
+            configuration(
+                expectation.type,
+                engine.arguments(expectation, sample),
+                expectation.severity,
+                expectation.raw.get("meta") or {},
+                id=str(number),
+            )
+        )
+    except REFUSALS as error:
         raise SuiteError(
             f"{suite.path}: Great Expectations refuses {expectation.type}: {error}",
             remedy="Fix the expectation; `tidemill check` names its arguments.",
@@ -213,11 +217,11 @@ def _said(
     result: ExpectationValidationResult, expectation: Expectation, *, shown: bool
 ) -> ExpectationValidationResult:
     """The result in the suite's own words, and with values of the data only if they are wanted."""
-    config = ExpectationConfiguration(
-        type=expectation.type,
-        kwargs=dict(expectation.kwargs),
-        severity=FailureSeverity(expectation.severity),
-        meta=dict(expectation.raw.get("meta") or {}),
+    config = configuration(
+        expectation.type,
+        expectation.kwargs,
+        expectation.severity,
+        expectation.raw.get("meta") or {},
         notes=expectation.raw.get("notes"),
         id=expectation.raw.get("id"),
     )

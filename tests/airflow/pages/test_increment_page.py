@@ -28,6 +28,8 @@ def resolve_dag(airflow_database: None, history: History) -> Iterator[str]:
 
     from tidemill_airflow.integrity import DAG_FILE
 
+    # Another file of tests may have left runs of it in the database.
+    forget(resolve_id(NAME))
     DagBundlesManager().sync_bundles_to_db()
     bag = DagBag(DAG_FILE, bundle_name="dags-folder")
     bag.dags = {resolve_id(NAME): bag.dags[resolve_id(NAME)]}

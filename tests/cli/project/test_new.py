@@ -15,7 +15,7 @@ from tests.cli.conftest import Tidemill
 from tests.cli.project.conftest import CITIES, PARCELS
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.project import Project
-from tidemill.gate.known_expectations import known_expectations
+from tidemill.gate.gx_internals.known_expectations import known_expectations
 from tidemill.gate.suite import load_suite
 from tidemill.spec.load import load_spec
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from tidemill.gate.equivalence import EQUIVALENT
-from tidemill.gate.known_expectations import known_expectations
+from tidemill.gate.gx_internals.known_expectations import known_expectations
 
 
 def test_all_that_the_gate_can_judge_in_process_is_known() -> None:
@@ -24,7 +24,7 @@ def test_an_expectation_has_its_arguments() -> None:
 
 def test_great_expectations_is_not_imported() -> None:
     program = (
-        "import sys; from tidemill.gate.known_expectations import known_expectations;"
+        "import sys; from tidemill.gate.gx_internals.known_expectations import known_expectations;"
         "assert known_expectations(); print('great_expectations' in sys.modules)"
     )
     ended = subprocess.run(

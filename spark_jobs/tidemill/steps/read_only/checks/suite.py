@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from tidemill.gate.known_expectations import Arguments, known_expectations
+from tidemill.gate.gx_internals.known_expectations import Arguments, known_expectations
 from tidemill.gate.plugin_source import metric_without_spark
 from tidemill.gate.suite import Expectation, Suite, SuiteError, load_suite
 from tidemill.steps.read_only.checks.expressions import unknown_words

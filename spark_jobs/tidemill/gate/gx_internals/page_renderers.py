@@ -1,0 +1,81 @@
+"""The renderers of Data Docs pages, with a place where what they show can be changed."""
+
+import copy
+from typing import Any
+
+from great_expectations.core.expectation_validation_result import ExpectationSuiteValidationResult
+from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+from great_expectations.render.components import RenderedDocumentContent
+from great_expectations.render.renderer.page_renderer import (
+    ExpectationSuitePageRenderer,
+    ValidationResultsPageRenderer,
+)
+from great_expectations.render.view.view import DefaultJinjaPageView
+
+_RENDERERS = "great_expectations.render.renderer.page_renderer"
+_SUITE = f"{_RENDERERS}:ExpectationSuitePageRenderer"
+_CONFIGURATION = (
+    "great_expectations.expectations.expectation_configuration:ExpectationConfiguration"
+)
+CALLS = {
+    f"{_RENDERERS}:ValidationResultsPageRenderer.render": (
+        "validation_results",
+        "suite_parameters",
+    ),
+    f"{_SUITE}._get_grouped_and_ordered_expectations_by_column": ("expectation_suite",),
+    "great_expectations.render.view.view:DefaultJinjaPageView.render": ("document", "template"),
+}
+ATTRIBUTES = (
+    "great_expectations.render.components:RenderedDocumentContent",
+    f"{_CONFIGURATION}.kwargs",
+)
+
+
+class ResultsRenderer(ValidationResultsPageRenderer):
+    """The page of one validation."""
+
+    def shown(self, value: Any) -> Any:
+        """A value of a result as the page is to have it."""
+        return value
+
+    def render(
+        self, validation_results: ExpectationSuiteValidationResult, suite_parameters: Any = None
+    ) -> RenderedDocumentContent:
+        changed = copy.deepcopy(validation_results)
+        for one in changed.results:
+            one.result = self.shown(one.result)
+            one.exception_info = self.shown(one.exception_info)
+            if one.expectation_config is not None:
+                one.expectation_config.kwargs = self.shown(one.expectation_config.kwargs)
+        page: RenderedDocumentContent = super().render(changed, suite_parameters)
+        return page
+
+
+class SuiteRenderer(ExpectationSuitePageRenderer):
+    """The page of a suite."""
+
+    @staticmethod
+    def shown(value: Any) -> Any:
+        """An argument of an expectation as the page is to have it."""
+        return value
+
+    @classmethod
+    def _get_grouped_and_ordered_expectations_by_column(
+        cls, expectation_suite: Any
+    ) -> tuple[dict[str, list[ExpectationConfiguration]], list[str]]:
+        columns, order = super()._get_grouped_and_ordered_expectations_by_column(expectation_suite)
+        for expectation in (one for group in columns.values() for one in group):
+            expectation.kwargs = cls.shown(expectation.kwargs)
+        return columns, order
+
+
+class View(DefaultJinjaPageView):
+    """A page as HTML."""
+
+    def finished(self, page: str) -> str:
+        """The HTML of a page as it is to be written."""
+        return page
+
+    def render(self, document: Any, template: Any = None, **kwargs: Any) -> str:
+        page: str = super().render(document, template, **kwargs)  # type: ignore[no-untyped-call]
+        return self.finished(page)

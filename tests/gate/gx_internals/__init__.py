@@ -1,0 +1,1 @@
+"""Tests of what the gate takes from Great Expectations' private parts."""
