@@ -26,7 +26,7 @@ HOOK = "airflow.providers.apache.spark.hooks.spark_submit:SparkSubmitHook"
         ("airflow.models.dag:DagModel.no_such_column", None),
         (f"{HOOK}._no_such_attribute", None),
         (f"{HOOK}._no_such_method", ()),
-        # It is there, and is no function.
+        # It is there and cannot be called.
         ("airflow.models.dag:__name__", ()),
         # Too many, a renamed one, one that is required, and two in another order.
         (f"{HOOK}._get_spark_binary_path", ("application",)),
