@@ -10,27 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode
 
+from tidemill_airflow.airflow_internals.ui_dag_list import LOOKS_FOR, PATH
 from tidemill_airflow.task_names import RESOLVE, RESOLVE_TAG
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-# The request of the UI's list; Airflow's public REST API, `/api/v2/dags`, stays as it is.
-LIST = "/ui/dags"
-# Filters with which a person looks for a DAG by its name, or for what needs attention.
-LOOKS_FOR = frozenset(
-    {
-        "dag_ids",
-        "dag_id_pattern",
-        "dag_id_prefix_pattern",
-        "dag_display_name_pattern",
-        "dag_display_name_prefix_pattern",
-        "dag_run_state",
-        "last_dag_run_state",
-        "has_pending_actions",
-        "is_favorite",
-    }
-)
 
 
 class DagList:
@@ -44,7 +28,7 @@ class DagList:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].endswith(LIST):
+        if scope["type"] == "http" and scope["path"].endswith(PATH):
             query: bytes = scope["query_string"]
             if not looks_for_resolve_dags(query.decode("latin-1")):
                 from starlette.concurrency import run_in_threadpool

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 from tests.support.inner_members import complaint, declared
 from tidemill_airflow import airflow_internals
+from tidemill_airflow.airflow_internals.ui_dag_list import LOOKS_FOR, PATH
 
 MEMBERS = declared(airflow_internals)
 
@@ -13,6 +16,14 @@ MEMBERS = declared(airflow_internals)
 @pytest.mark.parametrize("member", MEMBERS)
 def test_the_installed_airflow_has_it(member: str) -> None:
     assert complaint(member, MEMBERS[member]) is None
+
+
+def test_the_uis_list_of_dags_has_the_path_and_the_filters() -> None:
+    from airflow.api_fastapi.core_api.routes.ui import ui_router
+    from airflow.api_fastapi.core_api.routes.ui.dags import dags_router, get_dags
+
+    assert ui_router.prefix + dags_router.prefix == PATH
+    assert {*LOOKS_FOR, "tags"} <= inspect.signature(get_dags).parameters.keys()
 
 
 HOOK = "airflow.providers.apache.spark.hooks.spark_submit:SparkSubmitHook"
