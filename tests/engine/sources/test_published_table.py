@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
@@ -15,12 +17,14 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark import cloudpickle
 
 from tests.support.delta_orders import DDL, DeltaOrders
 from tidemill.data_sources.kit import CHECKS
 from tidemill.data_sources.subject import Reading, Subject
 from tidemill.engine.sources import published_table
 from tidemill.engine.sources.published_table import PublishedTable
+from tidemill.engine.sources.table import send_by_value
 from tidemill.file_formats.delta_changes import (
     AddedFile,
     LeftOutRowsRewritten,
@@ -152,3 +156,38 @@ def test_columns_that_the_schema_does_not_name_are_left_out(table: DeltaOrders) 
     table.add(1, day=3)
     reading = Reading(Subject(PublishedTable, subject(table).options, "day date"))
     assert reading.rows({}, reading.latest({})) == [(date(2026, 3, 3),)]
+
+
+# As Spark does: one process plans, in the driver's environment, and workers read in their own.
+PLAN = f"""
+import json, sys; from pathlib import Path; from pyspark import cloudpickle
+from tidemill.data_sources.subject import struct_of
+source = cloudpickle.loads(Path("source").read_bytes())
+if sys.argv[1] == "stream":
+    reader = source.streamReader(struct_of({DDL!r}))
+    parts = reader.partitions({{}}, reader.latestOffset({{}}, reader.getDefaultReadLimit()))
+else:
+    reader = source.reader(struct_of({DDL!r}))
+    parts = reader.partitions()
+Path("planned").write_bytes(cloudpickle.dumps((source, reader.read, parts)))
+"""
+WORK = """
+import sys; sys.modules["tidemill"] = None
+from pathlib import Path; from pyspark import cloudpickle
+_, read, parts = cloudpickle.loads(Path("planned").read_bytes())
+print([id for part in parts for batch in read(part) for id in batch.column("id").to_pylist()])
+"""
+
+
+@pytest.mark.parametrize("way", ["stream", "batch"])
+def test_a_worker_reads_without_tidemill(table: DeltaOrders, tmp_path: Path, way: str) -> None:
+    table.add(1, 2)
+    files = [{file.path: dict(file.partition)} for file in files_at(table.path, table.version)]
+    options = {**subject(table).options, "files": json.dumps(files)}
+    send_by_value()
+    (tmp_path / "source").write_bytes(cloudpickle.dumps(PublishedTable(options)))
+
+    subprocess.run([sys.executable, "-c", PLAN, way], cwd=tmp_path, check=True)
+    said = subprocess.run([sys.executable, "-c", WORK], cwd=tmp_path, capture_output=True)
+
+    assert said.stdout.decode().strip() == "[1, 2]", said.stderr.decode()

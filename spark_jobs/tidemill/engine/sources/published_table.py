@@ -1,6 +1,8 @@
 """A published Delta table as a data source in Python: the rows that its versions add.
 
-Executors need pyarrow and nothing of Tidemill: what they run goes to them by value.
+Executors need pyarrow and nothing of Tidemill: what they run goes to them by value, and so does
+every class here with all that its methods name. What plans batches is therefore imported where it
+runs, in the driver's environment.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -26,19 +28,12 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from tidemill.file_formats.delta_changes import (
-    AddedFile,
-    TableHead,
-    changes,
-    files_between,
-    table_head,
-)
 from tidemill.file_formats.parquet_rows import row_chunks
 
-# As in Kafka's positions: the table's id -> its only partition -> the first version not read.
-Offset = dict[str, dict[str, int]]
-PARTITION = "0"
-NOTHING = TableHead("", -1)
+if TYPE_CHECKING:
+    from tidemill.file_formats.delta_changes import AddedFile, TableHead
+    from tidemill.sources.tables.batches import Offset, TableBatches
+
 # Bytes that one task reads at least, where there are as many.
 TASK_BYTES = 32 * 2**20
 
@@ -108,43 +103,26 @@ class PublishedTableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._target = table_head(Path(self._path)) or NOTHING
+        self._target = self._batches.head()
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
-        table = Path(self._path)
-        head = self._target or table_head(table) or NOTHING
-        if start and head.id not in start:
-            # Another table in its place: the doctor refuses it.
-            return start
-        first = start.get(head.id, {}).get(PARTITION, 0)
-        until = max(first, head.version + 1)
-        if first and self._held is not None:
-            swaps = (v.number for v in changes(table, first, until) if v.swapped)
-            until = next((number for number in swaps if self._holds(number)), until)
-        # The position stays before swaps, which a recomputation reads with what came before them.
-        return {head.id: {PARTITION: until}} if files_between(table, first, until) else start
-
-    def _holds(self, swap: int) -> bool:
-        """Whether a swap is one of those known to be held, or came after they were told."""
-        held = self._held
-        return held is not None and (swap in held["versions"] or swap > held["after"])
+        batches = self._batches
+        return batches.end(start, self._target or batches.head())
 
     def partitions(self, start: Offset, end: Offset) -> list[Files]:
-        table = Path(self._path)
-        found = [
-            file
-            for identity, ends in end.items()
-            for file in files_between(
-                table, start.get(identity, {}).get(PARTITION, 0), ends[PARTITION]
-            )
-        ]
-        return [Files(some) for some in by_task(found)]
+        return [Files(some) for some in by_task(self._batches.files(start, end))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _rows(partition, self._schema)
 
     def commit(self, end: Offset) -> None:
         """Nothing: the table keeps its versions, so that any of them can be read again."""
+
+    @property
+    def _batches(self) -> TableBatches:
+        from tidemill.sources.tables.batches import TableBatches
+
+        return TableBatches(Path(self._path), self._held)
 
 
 def by_task(files: Iterable[AddedFile]) -> list[dict[str, dict[str, str | None]]]:

@@ -77,9 +77,7 @@ class SparkTableSource(SparkSource[TableSource]):
         }
 
     def _register(self) -> str:
-        # The workers of a cluster have pyarrow, and nothing of Tidemill.
-        for module in (published_table, parquet_rows):
-            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+        send_by_value()
         self.session.dataSource.register(PublishedTable)
         return PublishedTable.name()
 
@@ -95,3 +93,9 @@ class SparkTableSource(SparkSource[TableSource]):
             F.lit(None).cast("string").alias(CORRUPT),
             F.lit(f"table:{self.spec.pipeline}").alias(ORIGIN),
         )
+
+
+def send_by_value() -> None:
+    """Send the reading modules themselves: the workers of a cluster have nothing of Tidemill."""
+    for module in (published_table, parquet_rows):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
