@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.shell import report, tidemill
 from tests.servers.spark import Cluster
+from tests.support.histories.history_builder import History, rows
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tests.support.pipelines.windowed_words import at, windows
@@ -34,6 +36,15 @@ def transform(lines):
     return lines.withColumn("word", F.udf(loud, "string")("word"))
 """
 
+DOUBLES = "def transform(orders):\n    return orders.selectExpr('id * 2 AS double')\n"
+
+
+def on_cluster(environ: Mapping[str, str], cluster: Cluster) -> dict[str, str]:
+    """The variables of a command whose Spark runs on a cluster."""
+    spark = {"conn_type": "spark", "host": cluster.url}
+    kept = {name: value for name, value in environ.items() if name != "TIDEMILL_MASTER"}
+    return {**kept, "AIRFLOW_CONN_TIDEMILL_SPARK": json.dumps(spark)}
+
 
 def test_a_group_with_state_kafka_and_functions_in_python_and_then_a_backfill(
     cluster: Cluster, broker: Broker, tmp_path: Path
@@ -46,9 +57,7 @@ def test_a_group_with_state_kafka_and_functions_in_python_and_then_a_backfill(
     orders = KafkaPipeline(tmp_path, broker)
     orders.produce_orders(0, 20)
 
-    spark = {"conn_type": "spark", "host": cluster.url}
-    environ = {**orders.environ, "AIRFLOW_CONN_TIDEMILL_SPARK": json.dumps(spark)}
-    del environ["TIDEMILL_MASTER"]
+    environ = on_cluster(orders.environ, cluster)
     tidemill("run", counts.name, loud.name, orders.name, "--run-id", "group", environ=environ)
 
     assert counts.published("word", "count") == [("ebb", 1), ("tide", 3)]
@@ -72,3 +81,18 @@ def test_a_group_with_state_kafka_and_functions_in_python_and_then_a_backfill(
         "tidemill ingest of 3 pipelines",
         "tidemill backfill loud",
     ]
+
+
+def test_workers_without_tidemill_read_what_another_pipeline_published(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    orders = History(tmp_path)
+    orders.increment(rows(1))
+    orders.increment(rows(2))
+    orders.publish()
+    source = {"kind": "table", "pipeline": orders.name, "schema": "id long"}
+    doubles = JsonPipeline(tmp_path, {}, {"sources": {"orders": source}}, DOUBLES, name="doubles")
+
+    tidemill("run", doubles.name, environ=on_cluster(doubles.environ, cluster))
+
+    assert doubles.published("double") == [(2,), (4,)]
