@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.support.spec_changes import FILES, KAFKA, Row, row, sources
+from tests.support.spec_changes import FILES, KAFKA, TABLE, Row, row, sources
 from tidemill.compatibility.change import Verdict
 
 ALLOWED, CONSEQUENCES, NOT_ALLOWED = Verdict
@@ -39,6 +39,12 @@ WAYS: Mapping[str, Row] = {
         "sources.orders.maxOffsetsPerTrigger",
         source=KAFKA,
         was={"maxOffsetsPerTrigger": 10},
+    ),
+    "files of a table per batch": row(
+        ALLOWED,
+        "sources.orders.maxFilesPerTrigger",
+        source=TABLE,
+        now={"maxFilesPerTrigger": 3},
     ),
     # What a record says beside its schema.
     "new fields are refused": row(

@@ -12,6 +12,7 @@ from tests.support.pipelines.recompute_requests import ask, days
 from tidemill.contract.report import Outcome
 from tidemill.increments.snapshot import Snapshot
 from tidemill.sources.probe import due_of
+from tidemill.spark_logs.offset_ranges import as_offsets
 from tidemill.steps.decisions.follow import due_now, named
 
 COLUMNS = "id int, shop string, at timestamp"
@@ -90,6 +91,34 @@ def test_each_published_row_comes_once_and_no_held_row(
     orders.arrive("arrivals", "four", [order(4)])
     orders.run("3")
     assert doubles.run("3")["doctor"].outcome is Outcome.SKIPPED
+
+
+def test_a_long_history_is_read_in_several_batches_with_the_same_rows(
+    orders: JsonPipeline, doubles: JsonPipeline
+) -> None:
+    for number in (1, 2, 3):
+        orders.arrive("arrivals", str(number), [order(number), order(number + 10, day=2)])
+        orders.go(str(number))
+    limited = JsonPipeline(orders.home, {}, doubles.spec, DOUBLED, name="limited")
+    # Each increment has two files, of two days.
+    limited.write(sources={"orders": {**SOURCE, "maxFilesPerTrigger": 1}})
+    doubles.go("1")
+    limited.go("1")
+    assert len(doubles.batches) == 1
+    assert ends(limited) == [1, 2, 3]
+    assert ids(limited, "double") == ids(doubles, "double") == [2, 4, 6, 22, 24, 26]
+    assert ask(limited, "backfill", "again", **days(1, 3))["publish"].outcome is Outcome.DONE
+    assert limited.published() == doubles.published()
+    orders.arrive("arrivals", "4", [order(4)])
+    orders.go("4")
+    limited.go("2")
+    assert ends(limited) == [1, 2, 3, 4]
+
+
+def ends(flow: JsonPipeline) -> list[int]:
+    """The version of the table that each batch ends before."""
+    offsets = (as_offsets(batch.offsets["orders"]) for batch in flow.batches)
+    return [until for one in offsets for partition in one.values() for until in partition.values()]
 
 
 def test_what_was_computed_again_upstream_is_due_until_it_is_computed_here(

@@ -20,8 +20,12 @@ class DeltaOrders:
 
     def add(self, *ids: int, day: int = 1) -> int:
         """Add rows of one day of March 2026; the version of the table after that."""
-        write_deltalake(self.path, _rows(ids, day), mode="append", partition_by=["day"])
-        return self.version
+        return self._append(_rows(ids, day))
+
+    def add_a_day_each(self, *ids: int) -> int:
+        """Add a row to each of the first days of March 2026, a file each, as one version."""
+        days = (_rows([number], day) for day, number in enumerate(ids, 1))
+        return self._append(pa.concat_tables(days))
 
     def swap(self, *ids: int, day: int = 1) -> int:
         """Put rows in the place of those of a day."""
@@ -39,6 +43,10 @@ class DeltaOrders:
         DeltaTable(self.path).create_checkpoint()
         for number in range(self.version):
             (self.path / "_delta_log" / f"{number:020}.json").unlink()
+
+    def _append(self, rows: pa.Table) -> int:
+        write_deltalake(self.path, rows, mode="append", partition_by=["day"])
+        return self.version
 
     @property
     def version(self) -> int:

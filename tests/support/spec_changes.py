@@ -25,6 +25,7 @@ KAFKA: Part = {
     "subscribe": "orders",
     "value": {"schema": "id string, at timestamp"},
 }
+TABLE: Part = {"kind": "table", "pipeline": "shop", "schema": "id string, at timestamp"}
 RATE: Part = {"kind": "rate"}
 TIME: Part = {"event_time": {"column": "at"}}
 WATERMARK: Part = {"event_time": {"column": "at", "watermark": "1 hour"}}

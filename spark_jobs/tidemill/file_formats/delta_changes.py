@@ -110,6 +110,18 @@ def files_at(table: Path, version: int) -> tuple[AddedFile, ...]:
     return tuple(found.values())
 
 
+def last_removal(table: Path, head: TableHead) -> int:
+    """The newest version that took files away, also if only to rewrite them; -1 without one.
+
+    Raises:
+        HistoryExpired: an entry of the log after it is gone.
+    """
+    for number in range(head.version, -1, -1):
+        if any("remove" in action for action in _file_actions(table, number)):
+            return number
+    return -1
+
+
 def files_between(table: Path, first: int, until: int) -> tuple[AddedFile, ...]:
     """The files with the rows of versions from one to before another.
 

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from itertools import count
 from pathlib import Path
@@ -43,21 +43,94 @@ def grow(table: DeltaOrders, number: int) -> None:
     table.add(number, day=2)
 
 
-def subject(table: DeltaOrders, *, holds_swaps: bool = True) -> Subject:
+def subject(
+    table: DeltaOrders,
+    *,
+    holds_swaps: bool = True,
+    files: int | None = None,
+    size: int | None = None,
+) -> Subject:
     numbers = count(100)
     held = json.dumps({"versions": [], "after": -1} if holds_swaps else None)
-    options = {"path": str(table.path), "held_swaps": held}
+    limits = json.dumps({"files": files, "bytes": size})
+    options = {"path": str(table.path), "held_swaps": held, "limits": limits}
     return Subject(PublishedTable, options, DDL, lambda: grow(table, next(numbers)))
 
 
+@pytest.mark.parametrize("files", [None, 1])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_it_keeps_the_contract(
-    table: DeltaOrders, monkeypatch: pytest.MonkeyPatch, check: Any
+    table: DeltaOrders, monkeypatch: pytest.MonkeyPatch, check: Any, files: int | None
 ) -> None:
     monkeypatch.setattr(published_table, "TASK_BYTES", 1)
     table.add(1, 2)
     table.add(3)
-    check(subject(table))
+    check(subject(table, files=files))
+
+
+def batches(tried: Subject, offset: dict[str, Any]) -> list[list[int]]:
+    """The ids that each batch reads after an offset, up to what is there now."""
+    reading = Reading(tried)
+    reading.prepare()
+    found = []
+    while (end := reading.latest(offset, rows=1)) != offset:
+        found.append(sorted(row[0] for row in reading.rows(offset, end)))
+        offset = end
+    return found
+
+
+def test_a_batch_takes_as_many_whole_versions_as_its_limits_allow(table: DeltaOrders) -> None:
+    table.add(1)
+    table.add(2)
+    table.add(3)
+    (first, *_) = files_at(table.path, table.version)
+    one_each = [[1], [2], [3]]
+    assert batches(subject(table), {}) == [[1, 2, 3]]
+    assert batches(subject(table, files=2), {}) == [[1, 2], [3]]
+    assert batches(subject(table, files=1), {}) == one_each
+    assert batches(subject(table, size=1), {}) == one_each
+    assert batches(subject(table, size=2 * first.size), {}) == [[1, 2], [3]]
+    assert batches(subject(table, files=2, size=1), {}) == one_each
+    assert batches(subject(table, files=1, size=10 * first.size), {}) == one_each
+
+
+def test_a_version_with_more_files_than_the_limit_is_read_whole(table: DeltaOrders) -> None:
+    table.add(1)
+    table.add_a_day_each(2, 3)
+    table.add(4)
+    assert batches(subject(table, files=1), {}) == [[1], [2, 3], [4]]
+
+
+def test_the_trigger_once_takes_everything_in_one_batch(table: DeltaOrders) -> None:
+    table.add(1)
+    table.add(2)
+    reading = Reading(subject(table, files=1))
+    assert [row[0] for row in reading.rows({}, reading.latest({}))] == [1, 2]
+
+
+@pytest.mark.parametrize("change", [lambda t: t.swap(10), lambda t: t.compact()])
+def test_a_first_batch_reads_all_that_swaps_and_compactions_have_left(
+    table: DeltaOrders, change: Callable[[DeltaOrders], int]
+) -> None:
+    table.add(1)
+    table.add(2, day=2)
+    table.add(3, day=2)
+    standing = sorted(ids(files_at(table.path, change(table))))
+    table.add(4)
+    table.add(5)
+    assert batches(subject(table, files=1), {}) == [standing, [4], [5]]
+
+
+def test_a_limited_batch_ends_before_a_swap_that_comes_next(table: DeltaOrders) -> None:
+    table.add(1)
+    tried = subject(table, files=1, holds_swaps=False)
+    start = Reading(tried).latest({}, rows=1)
+    second = table.add(2)
+    table.swap(10)
+    table.add(3)
+    end = Reading(tried).latest(start, rows=1)
+    assert end == {table.id: {"0": second + 1}}
+    assert batches(tried, end) == [[3]]
 
 
 @pytest.mark.parametrize("holds_swaps", [True, False])
@@ -77,7 +150,7 @@ def test_swaps_that_were_accounted_for_stop_it_no_more(table: DeltaOrders) -> No
     start = Reading(subject(table)).latest({})
     swap = table.swap(10)
     table.add(2)
-    options = {"path": str(table.path)}
+    options = subject(table).options
     for held, read in (([], [2]), ([swap], [])):
         told = json.dumps({"versions": held, "after": swap})
         reading = Reading(Subject(PublishedTable, {**options, "held_swaps": told}, DDL))

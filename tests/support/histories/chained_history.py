@@ -62,6 +62,7 @@ class ChainedHistory(History):
         ddl: The columns that it reads.
         transform: A row that it reads -> a row of its table with its partition, or None.
         swapped: As the spec has it.
+        files_per_batch: The limit of its batches.
     """
 
     columns: pa.Schema = field(default_factory=lambda: ORDERS)
@@ -71,6 +72,7 @@ class ChainedHistory(History):
     ddl: str = "id long, at timestamp, day date"
     transform: Callable[[Row], Row | None] = lambda row: row
     swapped: str = "follow"
+    files_per_batch: int = 1000
 
     def __post_init__(self) -> None:
         self.partitions = dict.fromkeys(self.partition_by, pa.date32())
@@ -133,12 +135,13 @@ class ChainedHistory(History):
         return True
 
     def take_in(self) -> None:
-        """A batch of what the table has added."""
+        """A batch of what the table has added; a next one is for the next run."""
         if not self.ledger.starts():
             self.start()
         read = self.ledger.batches()
         start = read[-1].offsets["orders"] if read else {}
-        options = {"path": str(self.table), "held_swaps": "null"}
+        limits = json.dumps({"files": self.files_per_batch, "bytes": None})
+        options = {"path": str(self.table), "held_swaps": "null", "limits": limits}
         reader = PublishedTable(options).streamReader(struct_of(self.ddl))
         end = reader.latestOffset(start, reader.getDefaultReadLimit())
         number = self.written + 1

@@ -71,7 +71,8 @@ class PlayedChain:
 
     def __post_init__(self) -> None:
         self.first = History(self.home, columns=ORDERS)
-        self.second = ChainedHistory(self.home, transform=without_thirds)
+        # It reads an increment a run, so that swaps come between any two of them.
+        self.second = ChainedHistory(self.home, transform=without_thirds, files_per_batch=1)
         self.third = ChainedHistory(
             self.home,
             name="third",

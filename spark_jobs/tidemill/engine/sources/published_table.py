@@ -24,6 +24,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
+    ReadMaxBytes,
+    ReadMaxFiles,
     SupportsTriggerAvailableNow,
 )
 from pyspark.sql.types import StructType
@@ -50,7 +52,7 @@ class Files(InputPartition):
 
 
 class PublishedTable(DataSource):
-    """Options: `path` of the table, `held_swaps`, and for a batch `files`, both as JSON."""
+    """Options: `path` of the table, and as JSON `held_swaps`, `limits`, and for a batch `files`."""
 
     @classmethod
     def name(cls) -> str:
@@ -58,7 +60,8 @@ class PublishedTable(DataSource):
 
     def streamReader(self, schema: StructType) -> PublishedTableStream:
         options = dict(self.options)
-        return PublishedTableStream(schema, options["path"], json.loads(options["held_swaps"]))
+        held, limits = (json.loads(options[name]) for name in ("held_swaps", "limits"))
+        return PublishedTableStream(schema, options["path"], held, limits)
 
     def reader(self, schema: StructType) -> PublishedFiles:
         return PublishedFiles(schema, json.loads(dict(self.options)["files"]))
@@ -88,26 +91,43 @@ class PublishedTableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     Args:
         held: The `versions` of swaps that stop it, and the version `after` which all do; None
             where none does.
+        limits: The most `files` and `bytes` of a batch; None for no limit.
     """
 
-    def __init__(self, schema: StructType, path: str, held: dict[str, Any] | None) -> None:
+    def __init__(
+        self,
+        schema: StructType,
+        path: str,
+        held: dict[str, Any] | None,
+        limits: dict[str, int | None],
+    ) -> None:
         self._schema = to_arrow_schema(schema, timezone="UTC")
         self._path = path
         self._held = held
+        self._limits = limits
         self._target: TableHead | None = None
 
     def initialOffset(self) -> Offset:
         return {}
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        return ReadAllAvailable()
+        # Spark has no limit of both kinds, so it is told one of them, and gives it back.
+        files, size = self._limits["files"], self._limits["bytes"]
+        if files is not None:
+            return ReadMaxFiles(files)
+        return ReadAllAvailable() if size is None else ReadMaxBytes(size)
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._target = self._batches.head()
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+        from tidemill.sources.tables.batches import BatchLimits
+
+        # The trigger `once` asks for all there is.
+        everything = isinstance(limit, ReadAllAvailable)
+        limits = BatchLimits() if everything else BatchLimits(**self._limits)
         batches = self._batches
-        return batches.end(start, self._target or batches.head())
+        return batches.end(start, self._target or batches.head(), limits)
 
     def partitions(self, start: Offset, end: Offset) -> list[Files]:
         return [Files(some) for some in by_task(self._batches.files(start, end))]

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from tidemill.contract.layout import Layout
 from tidemill.engine.sources import published_table
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
+from tidemill.engine.sources.file import FILES_PER_BATCH
 from tidemill.engine.sources.published_table import PublishedTable, by_task
 from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.file_formats import parquet_rows
@@ -40,8 +41,12 @@ class SparkTableSource(SparkSource[TableSource]):
     def stream(self, *, continuous: bool = False) -> DataFrame:
         kind = self._register()
         reader = self.session.readStream.name(self.name).format(kind).schema(self.schema())
-        held = json.dumps(self._held_swaps())
-        return self._rows(reader.option("path", str(self._table)).option("held_swaps", held).load())
+        options = {
+            "path": str(self._table),
+            "held_swaps": json.dumps(self._held_swaps()),
+            "limits": json.dumps(self._limits()),
+        }
+        return self._rows(reader.options(**options).load())
 
     def read_again(self, ledger: Ledger, batch: Batch, before: Batch | None) -> DataFrame:
         """The rows as they were added, whatever was swapped since."""
@@ -75,6 +80,11 @@ class SparkTableSource(SparkSource[TableSource]):
             "versions": [] if due is None else list(due.open_versions),
             "after": -1 if head is None else head.version,
         }
+
+    def _limits(self) -> dict[str, int | None]:
+        files, size = self.spec.maxFilesPerTrigger, self.spec.maxBytesPerTrigger
+        default = FILES_PER_BATCH if size is None else None
+        return {"files": files or default, "bytes": size}
 
     def _register(self) -> str:
         send_by_value()

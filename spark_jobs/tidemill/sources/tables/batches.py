@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from tidemill.file_formats.delta_changes import (
     TableHead,
     changes,
     files_between,
+    last_removal,
     table_head,
 )
 
@@ -18,6 +20,30 @@ from tidemill.file_formats.delta_changes import (
 Offset = dict[str, dict[str, int]]
 PARTITION = "0"
 NOTHING = TableHead("", -1)
+
+
+@dataclass(frozen=True)
+class BatchSize:
+    """The data files of a batch: how many, and their bytes."""
+
+    files: int = 0
+    bytes: int = 0
+
+    def with_files(self, added: Sequence[AddedFile]) -> BatchSize:
+        return BatchSize(self.files + len(added), self.bytes + sum(one.size for one in added))
+
+
+@dataclass(frozen=True)
+class BatchLimits:
+    """The most that a batch may take; None for no limit."""
+
+    files: int | None = None
+    bytes: int | None = None
+
+    def allow(self, size: BatchSize) -> bool:
+        return (self.files is None or size.files <= self.files) and (
+            self.bytes is None or size.bytes <= self.bytes
+        )
 
 
 @dataclass(frozen=True)
@@ -36,19 +62,34 @@ class TableBatches:
         """The table as it is now, also before it is there."""
         return table_head(self.table) or NOTHING
 
-    def end(self, start: Offset, head: TableHead) -> Offset:
-        """Where the batch ends that begins at an offset; there, if nothing is to be read."""
+    def end(self, start: Offset, head: TableHead, limits: BatchLimits) -> Offset:
+        """Where the batch ends that begins at an offset; there, if nothing is to be read.
+
+        A batch takes whole versions, at least one with rows. The first one reads what swaps and
+        compactions have left of the versions up to the last of them, for it can read no less.
+        """
         if start and head.id not in start:
             # Another table in its place: the doctor refuses it.
             return start
-        first = _version(start, head.id)
-        until = max(first, head.version + 1)
-        if first and self.held is not None:
-            swaps = (v.number for v in changes(self.table, first, until) if v.swapped)
-            until = next((number for number in swaps if self._holds(number)), until)
+        first = end = _version(start, head.id)
+        taken = BatchSize()
+        if first == 0:
+            end = last_removal(self.table, head) + 1
+            taken = taken.with_files(files_between(self.table, 0, end))
+        until = head.version + 1
+        for version in changes(self.table, end, until):
+            if version.swapped and self._holds(version.number):
+                until = version.number
+                break
+            if not version.added:
+                continue
+            more = taken.with_files(version.added)
+            if taken.files and not limits.allow(more):
+                until = end
+                break
+            taken, end = more, version.number + 1
         # The position stays before swaps, which a recomputation reads with what came before them.
-        new = files_between(self.table, first, until)
-        return {head.id: {PARTITION: until}} if new else start
+        return {head.id: {PARTITION: until}} if taken.files else start
 
     def files(self, start: Offset, end: Offset) -> list[AddedFile]:
         """The files of the batch between two offsets."""
