@@ -45,3 +45,20 @@ def test_a_class_that_cannot_follow_is_refused(tidemill: Tidemill, chain: Played
     changed = note.model_copy(update={"pipeline_class": PipelineClass.UNBOUNDED})
     documents.replace(chain.second.layout.note(FIRST_GENERATION), changed)
     assert tidemill("follow", "second").exit_code == ExitCode.REFUSED
+
+
+def test_status_says_what_each_pipeline_reads_and_what_reads_it(
+    tidemill: Tidemill, chain: PlayedChain
+) -> None:
+    chain.backfill(1)
+    (due,) = tidemill("status", "second", "--json").pipeline["due"]
+    listed = tidemill("status", "--json").json["pipelines"]
+    every = {one["pipeline"]: one["chain"] for one in listed}
+    link = {"input": "sources.orders", "due": due}
+    assert every["orders"] == {
+        "upstream": [],
+        "downstream": [{"pipeline": "second", "dag_id": "second", **link}],
+    }
+    assert every["second"]["upstream"] == [{"pipeline": "orders", "dag_id": "orders", **link}]
+    assert [one["pipeline"] for one in every["second"]["downstream"]] == ["third"]
+    assert tidemill("status", "second", "--json").pipeline["chain"] == every["second"]

@@ -7,6 +7,7 @@ from fastapi.responses import HTMLResponse
 
 from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.reporting.chain import Chain, chains_of, read_abouts
 from tidemill.reporting.due import due_in_words, read_due
 from tidemill.reporting.effective_spec import Setting, effective_spec
 from tidemill.reporting.pipeline_history import PipelineHistory, read_history
@@ -14,9 +15,9 @@ from tidemill.reporting.standing import PipelineStanding, read_standing
 from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.root import existing_root
-from tidemill_airflow.airflow_internals.api_server import MayReadDag, SessionDep
+from tidemill_airflow.airflow_internals.api_server import GetUserDep, MayReadDag, SessionDep
 from tidemill_airflow.airflow_internals.dag_models import queued_while_paused
-from tidemill_airflow.pages.access import MayRead, dag_of
+from tidemill_airflow.pages.access import MayRead, dag_of, permitted
 from tidemill_airflow.pages.rendering import render
 from tidemill_airflow.pages.runs import pipelines_of
 
@@ -24,21 +25,21 @@ router = APIRouter()
 
 
 @router.get("/dags/{dag_id}", dependencies=[MayReadDag])
-def pipelines_of_dag(dag_id: str, session: SessionDep) -> HTMLResponse:
+def pipelines_of_dag(dag_id: str, session: SessionDep, user: GetUserDep) -> HTMLResponse:
     """The tab of a DAG: its pipeline, or the members of its group."""
     names = pipelines_of(dag_id)
     if len(names) == 1:
-        return _page(names[0], session)
+        return _page(names[0], session, user)
     return render("group.html", dag_id=dag_id, names=names)
 
 
 @router.get("/pipelines/{pipeline}", dependencies=[MayRead])
-def pipeline(pipeline: str, session: SessionDep) -> HTMLResponse:
+def pipeline(pipeline: str, session: SessionDep, user: GetUserDep) -> HTMLResponse:
     """A pipeline."""
-    return _page(pipeline, session)
+    return _page(pipeline, session, user)
 
 
-def _page(name: str, session: SessionDep) -> HTMLResponse:
+def _page(name: str, session: SessionDep, user: GetUserDep) -> HTMLResponse:
     opened, problem = _opened(name)
     targets = [] if opened is None else [target.name for target in opened.spec.publish]
     try:
@@ -57,6 +58,7 @@ def _page(name: str, session: SessionDep) -> HTMLResponse:
         problem=problem or unread,
         newest_rows=_rows(history),
         standing=_standing(name),
+        chain=_readable_chain(name, user),
         due=[due_in_words(name, one) for one in read_due(name)],
         dag_id=(dag := dag_of(name)),
         queued=len(queued_while_paused(dag, session)),
@@ -85,6 +87,12 @@ def _standing(name: str) -> PipelineStanding | None:
         return read_standing(existing_root(), find(name))
     except UsageError:
         return None
+
+
+def _readable_chain(name: str, user: GetUserDep) -> Chain:
+    """The neighbours of a pipeline that the user may read."""
+    chain = chains_of([name], read_abouts(existing_root()))[name]
+    return chain.among(permitted(chain.dag_ids, user))
 
 
 def _rows(history: PipelineHistory) -> list[int]:

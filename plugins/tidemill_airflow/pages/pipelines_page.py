@@ -69,7 +69,7 @@ def pipelines(user: GetUserDep, chosen: Annotated[Filter, Depends()]) -> HTMLRes
 
 @router.get("/pipelines.json")
 def pipelines_json(user: GetUserDep, chosen: Annotated[Filter, Depends()]) -> JSONResponse:
-    """The `pipelines` of `tidemill status --json`, those that the user may read."""
+    """The `pipelines` of `tidemill status --json` that the user may read, without their `chain`."""
     found = [one for one in readable_pipelines(user) if chosen.keeps(one)]
     content: list[dict[str, Any]] = [one.model_dump(mode="json") for one in found]
     return JSONResponse(content, headers={"Cache-Control": "private, no-store"})

@@ -17,6 +17,7 @@ from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.file_formats.delta import Head
 from tidemill.increments.status import IncrementStatus
 from tidemill.ledger.orphans import read_orphans
+from tidemill.reporting.chain import chains_of, read_abouts
 from tidemill.reporting.due import due_in_words, read_due
 from tidemill.reporting.folding import Folded, fold
 from tidemill.reporting.pipeline_status import PipelineStatus, read_status
@@ -71,9 +72,11 @@ def status(
             raise Exit(int(error.exit_code)) from error
         if json:
             found = [due.model_dump(mode="json") for due in read_due(name)]
+            abouts = {**read_abouts(existing_root()), name: standing.about}
             added = {
                 "error": None,
                 "due": found,
+                "chain": chains_of([name], abouts)[name].model_dump(mode="json"),
                 "standing": standing.model_dump(mode="json"),
                 "given_up": _given_up(name),
             }
@@ -88,7 +91,19 @@ def status(
         raise Exit(int(exit_code([standing.state], failing)))
     every = by_attention(read_standing(existing_root(), spec) for spec in listed_pipelines())
     if json:
-        screen.document({"pipelines": [one.model_dump(mode="json") for one in every]})
+        abouts = {one.pipeline: one.about for one in every}
+        chains = chains_of(abouts, abouts)
+        screen.document(
+            {
+                "pipelines": [
+                    {
+                        **one.model_dump(mode="json"),
+                        "chain": chains[one.pipeline].model_dump(mode="json"),
+                    }
+                    for one in every
+                ]
+            }
+        )
     else:
         columns = ("pipeline", "state", "waiting", "published", "rows in 14 days", "rejected")
         now = wall_clock()

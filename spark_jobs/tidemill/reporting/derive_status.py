@@ -20,6 +20,7 @@ from tidemill.reporting.status_document import (
     LastRun,
     SourceBacklog,
     StatusDocument,
+    TableRead,
 )
 from tidemill.spec.effective import stamp_of
 from tidemill.spec.spec import Spec
@@ -38,6 +39,12 @@ def about_spec(name: str, spec: Spec, path: Path) -> About:
         description=" ".join(spec.description.split()),
         targets=tuple(target.name for target in spec.publish) if spec.published else (),
         expect_seconds=None if expect is None else (expect.every + expect.grace).total_seconds(),
+        tables_read=tuple(
+            TableRead(pipeline=one.reads_pipeline, input=f"{part}.{own}")
+            for part, inputs in (("sources", spec.sources), ("statics", spec.statics))
+            for own, one in inputs.items()
+            if one.reads_pipeline is not None
+        ),
         spec_time=stamp_of(path),
     )
 

@@ -114,7 +114,7 @@ def read_standing(root: Path, spec: SpecFile, now: datetime | None = None) -> Pi
     found = documents.read_if_whole(layout.status, StatusDocument)
     problem: dict[str, Any] | None = None
     modified = _modified(spec)
-    if found is None or found.about.spec_time != modified:
+    if found is None or not _knows_spec(found, modified):
         about, problem = _about(spec, modified)
         if found is None:
             found = _empty(layout, about, now)
@@ -141,6 +141,15 @@ def read_standing(root: Path, spec: SpecFile, now: datetime | None = None) -> Pi
         rejected_share=rejected_share(days),
         decisions=tuple(decisions(found, state)),
     )
+
+
+def read_about(root: Path, spec: SpecFile) -> About:
+    """What a pipeline's spec says, by its status document where that is up to date."""
+    found = documents.read_if_whole(Layout(root, spec.name).status, StatusDocument)
+    modified = _modified(spec)
+    if found is not None and _knows_spec(found, modified):
+        return found.about
+    return _about(spec, modified)[0]
 
 
 def by_attention(standings: Iterable[PipelineStanding]) -> list[PipelineStanding]:
@@ -238,6 +247,11 @@ def _empty(layout: Layout, about: About, now: datetime) -> StatusDocument:
 
 def _with(status: StatusDocument, **fields: Any) -> StatusDocument:
     return status.model_copy(update=fields)
+
+
+def _knows_spec(found: StatusDocument, modified: int) -> bool:
+    """Whether a document says what the spec says, and not what an earlier one said."""
+    return found.about.spec_time == modified and found.about.tables_read is not None
 
 
 def _modified(spec: SpecFile) -> int:

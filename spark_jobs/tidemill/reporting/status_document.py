@@ -54,11 +54,25 @@ class LastRun(FrozenModel):
         return str(self.error.get("code", ""))
 
 
+class TableRead(FrozenModel):
+    """An input that is the table of another pipeline.
+
+    Attributes:
+        pipeline: The pipeline that publishes the table.
+        input: The spec's field, such as `sources.orders` or `statics.shops`.
+    """
+
+    pipeline: str
+    input: str
+
+
 class About(FrozenModel):
     """What the spec says of a pipeline.
 
     Attributes:
         dag_id: The DAG that runs it; in a group the group's.
+        tables_read: The tables of other pipelines that it reads; None in a document that was
+            written before they were in it, and where the spec does not load.
         spec_time: When the spec was last written to, in nanoseconds; 0 where it does not load.
         expect_seconds: For how long nothing may arrive, with the grace; None for any time.
     """
@@ -69,6 +83,7 @@ class About(FrozenModel):
     description: str = ""
     targets: tuple[str, ...] = ()
     expect_seconds: float | None = None
+    tables_read: tuple[TableRead, ...] | None = None
     spec_time: int = 0
 
 

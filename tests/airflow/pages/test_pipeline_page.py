@@ -14,6 +14,7 @@ from tests.support.airflow.fake_step import report_of
 from tests.support.histories.held_recomputation import hold_again
 from tests.support.histories.history_builder import NAME, History
 from tests.support.histories.net_history_builder import NetHistory, count
+from tests.support.histories.played_chain import PlayedChain
 from tidemill.contract import report as reports
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
@@ -60,6 +61,37 @@ def test_the_page_shows_sources_static_inputs_state_watermark_and_who_computed_a
     assert 'clicks {"clicks-topic": {"0": 17}}' in text
     assert "shops file abc 0 3" in text
     assert "Increment 000003 : backfill by ada, mended" in text
+
+
+@pytest.mark.parametrize(
+    ("readable", "linked"),
+    [(None, ["orders", "third"]), ({"orders", "second"}, ["orders"]), ({"second"}, [])],
+)
+def test_the_page_links_the_neighbours_in_a_chain_that_the_user_may_read(
+    api: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    readable: set[str] | None,
+    linked: list[str],
+) -> None:
+    from tidemill_airflow.pages import pipeline_page
+
+    chain = PlayedChain(tmp_path)
+    for name, value in chain.first.environ.items():
+        monkeypatch.setenv(name, value)
+    chain.append(1)
+    chain.settle()
+    chain.backfill(2)
+    chain.second.turn()
+    if readable is not None:
+        monkeypatch.setattr(pipeline_page, "permitted", lambda ids, user: readable & {*ids})
+
+    page = api.get("/tidemill/pipelines/second", headers=token("viewer")).text
+
+    links = re.findall(r'<a href="/tidemill/pipelines/(\w+)">', page)
+    assert [name for name in links if name != "second"] == linked
+    assert ("third" in page) is ("third" in linked)
+    assert ("due there: " in page) is ("third" in linked)
 
 
 def test_a_spec_that_does_not_load_is_said_beside_the_history(api: Any, history: History) -> None:

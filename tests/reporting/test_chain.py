@@ -1,0 +1,81 @@
+"""The neighbours of a pipeline: which it reads, which read it, and what is due because of that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.histories.played_chain import PlayedChain
+from tests.support.pipelines.json_pipeline import JsonPipeline
+from tidemill.contract.project import Project
+from tidemill.reporting.chain import Chain, chains_of, read_abouts
+from tidemill.reporting.status_document import StatusDocument
+from tidemill.storage import documents
+
+
+@pytest.fixture
+def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlayedChain:
+    """Three pipelines; the last one has not run."""
+    chain = PlayedChain(tmp_path)
+    for name, value in chain.first.environ.items():
+        monkeypatch.setenv(name, value)
+    chain.append(1)
+    chain.second.turn()
+    return chain
+
+
+def chain_of(chain: PlayedChain, name: str) -> Chain:
+    return chains_of([name], read_abouts(chain.first.root))[name]
+
+
+def neighbours(found: Chain) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    up, down = ([(one.pipeline, one.input) for one in some] for _, some in found)
+    return up, down
+
+
+def test_each_pipeline_has_its_neighbours(chain: PlayedChain) -> None:
+    orders = "sources.orders"
+    assert neighbours(chain_of(chain, "orders")) == ([], [("second", orders)])
+    assert neighbours(chain_of(chain, "second")) == ([("orders", orders)], [("third", orders)])
+    assert neighbours(chain_of(chain, "third")) == ([("second", orders)], [])
+
+
+def test_what_is_due_stands_at_both_ends_of_a_link(chain: PlayedChain) -> None:
+    chain.backfill(1)
+    (due,) = chain.second.due()
+    assert [one.due for one in chain_of(chain, "orders").downstream] == [due]
+    second = chain_of(chain, "second")
+    assert [one.due for one in second.upstream] == [due]
+    assert [one.due for one in second.downstream] == [None]
+
+
+def test_a_static_input_is_a_link_too_and_a_pipeline_that_is_gone_has_no_dag(
+    chain: PlayedChain,
+) -> None:
+    statics = {"shops": {"kind": "table", "pipeline": "gone"}}
+    spec = {"statics": statics, "group": "shop"}
+    transform = "def transform(rows, shops):\n    return rows\n"
+    JsonPipeline(chain.home, {"rows": "id long"}, spec, transform, name="reports")
+    found = chain_of(chain, "reports")
+    assert neighbours(found) == ([("gone", "statics.shops")], [])
+    assert [one.dag_id for one in found.upstream] == [None]
+    (reader,) = chain_of(chain, "gone").downstream
+    assert (reader.pipeline, reader.dag_id) == ("reports", "shop")
+    assert found.among({"shop"}) == Chain(upstream=(), downstream=())
+
+
+def test_a_document_that_was_written_before_it_named_tables_is_not_believed(
+    chain: PlayedChain,
+) -> None:
+    status = chain.second.layout.status
+    found = documents.read(status, StatusDocument)
+    before = found.about.model_copy(update={"tables_read": None})
+    documents.replace(status, found.model_copy(update={"about": before}))
+    assert [one.pipeline for one in chain_of(chain, "second").upstream] == ["orders"]
+
+
+def test_a_pipeline_whose_spec_does_not_load_has_no_neighbours(chain: PlayedChain) -> None:
+    Project(chain.home / "project").spec("second").write_text("sources: 1")
+    assert neighbours(chain_of(chain, "second")) == ([], [("third", "sources.orders")])
+    assert neighbours(chain_of(chain, "orders")) == ([], [])
