@@ -209,15 +209,33 @@ def newest(folder: Path, known: int | None = None) -> int | None:
     """The greatest number of a document in a folder, None where there is no document.
 
     Args:
-        folder: A folder of documents that are numbered without a gap.
-        known: A number that was there before: only those after it are looked for then, and
-            nothing is listed.
+        folder: A folder of documents that are numbered without a gap. Upkeep may remove them, the
+            oldest first.
+        known: A number that was there before: only those after it are looked for then, by name,
+            and nothing is listed.
     """
-    if known is None or not exists(folder, known):
-        return max(numbers(folder), default=None)
-    while exists(folder, known + 1):
-        known += 1
-    return known
+    if known is not None and exists(folder, known):
+        found = _last_from(folder, known)
+        # Where it is there still, its successor was not removed, but had not been written yet.
+        if exists(folder, found):
+            return found
+    return max(numbers(folder), default=None)
+
+
+def _last_from(folder: Path, known: int) -> int:
+    """The last number of the documents that follow each other from one that is there."""
+    last, step = known, 1
+    while exists(folder, last + step):
+        last += step
+        step *= 2
+    missing = last + step
+    while missing - last > 1:
+        middle = (last + missing) // 2
+        if exists(folder, middle):
+            last = middle
+        else:
+            missing = middle
+    return last
 
 
 def as_json(document: BaseModel) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.document import Document
 from tidemill.contract.errors import ExitCode, LeaseHeld, LeaseLost
 from tidemill.storage import documents
+from tidemill.storage.epoch_hint import leave_hint, read_hint
 from tidemill.storage.heartbeat import Heartbeat, check_epoch
 from tidemill.storage.processes import ProcessId, launcher, this_process
 
@@ -99,9 +100,10 @@ def newest_epoch(folder: Path, known: int | None = None) -> int:
     """The number of the newest epoch, 0 where there was none.
 
     Args:
-        known: An epoch that was there before; nothing is listed then.
+        known: An epoch that was there before; by default the one that was remembered last. Nothing
+            is listed where it is there still.
     """
-    return documents.newest(folder, known) or 0
+    return documents.newest(folder, read_hint(folder) if known is None else known) or 0
 
 
 def settled_epoch(folder: Path) -> int:
@@ -209,8 +211,13 @@ def acquire(
                 launcher=launcher(),
                 since=clock(),
             )
-            if documents.put_if_absent(folder / f"{mine.epoch:06d}.json", mine) == mine:
-                return mine.epoch
+            path = folder / f"{mine.epoch:06d}.json"
+            if documents.put_if_absent(path, mine) == mine:
+                if _follows(folder, mine.epoch):
+                    leave_hint(folder, mine.epoch)
+                    return mine.epoch
+                path.unlink(missing_ok=True)
+                epoch = None
         elif _outlived(holder) and epoch not in ended:
             ended.add(epoch)
             holder.process.end(END_PATIENCE_SECONDS)
@@ -226,6 +233,17 @@ def acquire(
             )
         else:
             time.sleep(POLL_SECONDS)
+
+
+def _follows(folder: Path, epoch: int) -> bool:
+    """Whether an epoch that was just taken is the one after the newest.
+
+    A process that was paused before it took it may have slept until upkeep had removed the epoch
+    that was taken instead. The one before it was removed first.
+    """
+    if epoch > 1:
+        return documents.exists(folder, epoch - 1)
+    return max(documents.numbers(folder), default=epoch) == epoch
 
 
 def _outlived(holder: Holder) -> bool:

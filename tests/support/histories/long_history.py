@@ -12,10 +12,14 @@ from pathlib import Path
 from tests.support.histories.history_builder import History, rows
 from tests.support.histories.spark_batch_builder import plan, write_to_sink_log
 from tests.support.histories.spark_log_builder import write_commit
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.journal.event import Announced
 
 # Spark compacts the sink's log with each tenth batch, and reads nothing before that.
 COMPACTED = 10
+# Ingest, gate and publish take one each.
+EPOCHS = 3
 
 
 class LongHistory(History):
@@ -48,6 +52,8 @@ def long_history(home: Path, increments: int) -> History:
         # Each has read a file of its own, of which the last alone is still there.
         file = past if number == increments else history.inputs / f"{number}.csv"
         _copy_documents(pattern.layout, history.layout, number, file, past.stat())
+    for run in range(1, increments + 1):
+        _copy_run(pattern.layout, history.layout, run)
     last = increments - 1
     plan(history.checkpoint, last, [past])
     write_to_sink_log(history.sink, last, [])
@@ -83,6 +89,15 @@ def _copy_documents(
     batch = ledger / f"{day:06d}.json"
     made = {"start": number, "inputs": [read], "outputs": []}
     _like(source / "000000.json", batch, batch=day, **made)
+
+
+def _copy_run(pattern: Layout, layout: Layout, run: int) -> None:
+    """The epochs of a run's steps, the announcement of its event, and the folder of its reports."""
+    for epoch in range((run - 1) * EPOCHS + 2, run * EPOCHS + 2):
+        _like(pattern.lease / "000001.json", layout.lease / f"{epoch:06d}.json", epoch=epoch)
+        _like(pattern.lease / "000001.released", layout.lease / f"{epoch:06d}.released")
+    layout.journal.joinpath(f"{run:06d}.announced").write_text(Announced(at=wall_clock()).content())
+    (layout.runs / f"scheduled-{run:06d}").mkdir(parents=True)
 
 
 def _copy_table(source: Path, table: Path, increments: int) -> None:
