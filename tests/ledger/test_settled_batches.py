@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.histories.history_builder import History, rows
+from tests.support.listed_folders import listings
 from tests.support.opened_files import opened_files
 from tidemill.compatibility.source_identity import verify_sources
 from tidemill.contract.errors import Refused
@@ -262,11 +264,59 @@ def test_a_doctor_opens_the_batches_after_it_alone(past: History) -> None:
     assert batches == {SETTLED - 1, SETTLED, SETTLED + 1, SETTLED + 2}
 
 
-def test_a_settled_batch_that_is_gone_is_missed(past: History) -> None:
+def test_a_settled_batch_that_is_gone_is_missed_when_the_next_record_is_due(
+    past: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidemill.ledger.ledger.EVERY", 3)
     (past.ledger.folder / "000002.json").unlink()
+    before = read_settled_batches(past.ledger.folder)
+    past.batch(rows(9))
+    past.ledger.settle(every=3)
+    after = read_settled_batches(past.ledger.folder)
+    assert before is not None
+    assert after is not None
+    assert before[0] == after[0]
     with pytest.raises(LedgerGap) as raised:
         past.ledger.past()
     assert raised.value.data["batch"] == 2
+
+
+def test_an_index_is_read_whole_only_where_another_file_is_in_its_place(past: History) -> None:
+    folder = folder_of(past.ledger.folder)
+    index = one(past, "*.sqlite")
+    with opened_files(folder) as opened:
+        assert isinstance(past.ledger.past(), PastBatches)
+    assert index not in opened
+    copied = folder / "copy"
+    shutil.copy2(index, copied)
+    copied.replace(index)
+    with opened_files(folder) as opened:
+        assert isinstance(past.ledger.past(), PastBatches)
+    assert index in opened
+
+
+def test_a_decayed_index_is_not_gone_on_from(past: History) -> None:
+    file = one(past, "*.sqlite")
+    (record,) = folder_of(past.ledger.folder).glob("*.json")
+    index_changed(past)
+    # The stamp fits, as it does where a disk gives back other bytes than it was given.
+    content = json.loads(record.read_text())
+    content["stamp"]["changed_ns"] = file.stat().st_ctime_ns
+    record.write_text(json.dumps(content))
+    assert isinstance(past.ledger.past(), PastBatches)
+    past.ledger.settle(every=1)
+    found = read_settled_batches(past.ledger.folder, thorough=True)
+    assert found is not None
+    assert found[0].last == SETTLED + 1
+    assert found[1].at("orders", f"file://{past.inputs}/9/in.csv") is None
+    assert next(iter(found[1].totals()))[1] == SETTLED + 2
+
+
+def test_the_last_batch_is_found_without_a_list(past: History) -> None:
+    with listings(past.ledger.folder) as listed:
+        assert past.ledger.latest() == SETTLED + 1
+        assert len(past.ledger.past()) == SETTLED + 2
+    assert past.ledger.folder not in listed
 
 
 def test_nothing_is_written_while_few_batches_were_added(past: History) -> None:

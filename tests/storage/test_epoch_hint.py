@@ -1,4 +1,4 @@
-"""The newest epoch is found by name: from the remembered one on, and by a list where that is gone."""
+"""The newest epoch is found by name from the remembered one on, or by a list where that is gone."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def write_index(folder: Path, before: InputIndex | None, batches: Sequence[Batch
         batches: The batches since then, in order.
 
     Returns:
-        The file, which is not synced: its hash proves it.
+        The file, which is not synced.
     """
     draft = folder / f".{uuid.uuid4().hex}.draft"
     if before is not None:

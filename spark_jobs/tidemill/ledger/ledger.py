@@ -6,6 +6,7 @@ after it was committed and before the next query starts.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tidemill.contract.clock import Clock, wall_clock
@@ -19,8 +20,14 @@ from tidemill.ledger.input_file import taken_in
 from tidemill.ledger.known_files import KnownFiles
 from tidemill.ledger.output_file import output_files
 from tidemill.ledger.past_batches import PastBatches
-from tidemill.ledger.settled_batches import EVERY, read_settled_batches, settle_batches
+from tidemill.ledger.settled_batches import (
+    EVERY,
+    last_settled,
+    read_settled_batches,
+    settle_batches,
+)
 from tidemill.ledger.sink_reader import read_committed
+from tidemill.ledger.start_list import StartList, StartUnknown, read_start
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.spark_logs.checkpoint import (
     Checkpoint,
@@ -33,7 +40,16 @@ from tidemill.spark_logs.spark_files import spark_files, with_checksums
 from tidemill.storage import documents
 from tidemill.storage.sync import sync
 
-__all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
+__all__ = [
+    "Batch",
+    "Counts",
+    "InputFile",
+    "Ledger",
+    "LedgerGap",
+    "OutputFile",
+    "Start",
+    "StartUnknown",
+]
 
 
 Inspect = Callable[[Batch], Batch]
@@ -41,10 +57,6 @@ Inspect = Callable[[Batch], Batch]
 
 class LedgerGap(Refused):
     """A committed batch is neither in the ledger nor in Spark's logs; carries `batch`."""
-
-
-class StartUnknown(Refused):
-    """Nothing says with which code a batch was made; carries `batch`."""
 
 
 class Ledger:
@@ -79,10 +91,10 @@ class Ledger:
         Args:
             known: A batch that is known to be there, so that earlier ones are not listed.
         """
-        # Asked for several times a second while a query runs: listed once, then gone on from.
-        self._latest = documents.newest(
-            self.folder, known if self._latest is None else self._latest
-        )
+        # Asked for several times a second while a query runs: found once, then gone on from.
+        if self._latest is None:
+            self._latest = last_settled(self.folder) if known is None else known
+        self._latest = documents.newest(self.folder, self._latest)
         return -1 if self._latest is None else self._latest
 
     def batches(self, first: int = 0, last: int | None = None) -> list[Batch]:
@@ -104,17 +116,21 @@ class Ledger:
         """All batches in order; older ones are read only where one of them is asked for.
 
         Raises:
-            LedgerGap: one of them is missing.
+            LedgerGap: one of them is missing. Where it was in a record already, this is noticed
+                when the next record is due.
         """
-        numbers = documents.numbers(self.folder)
         found = read_settled_batches(self.folder)
-        if found is None or len(numbers) != max(numbers, default=-1) + 1:
+        if found is None:
             return self.batches()
         settled, index = found
-        return PastBatches(settled, index, self.batches(settled.last + 1), self.batches)
+        rest = self.batches(settled.last + 1)
+        # So many would have been folded if every batch were there.
+        if len(rest) >= EVERY:
+            return self.batches()
+        return PastBatches(settled, index, rest, self.batches)
 
     def settle(self, every: int = EVERY) -> None:
-        """Fold the batches into a record, where enough were added since the last one.
+        """Fold the batches into a record, where enough were added and none is missing.
 
         Args:
             every: The number of batches that are enough.
@@ -123,26 +139,32 @@ class Ledger:
             return
         found = read_settled_batches(self.folder)
         self._settled = -1 if found is None else found[0].last
-        if self.latest() - self._settled >= every:
-            settle_batches(self.folder, self.batches(self._settled + 1), found)
+        due = self.latest() - self._settled >= every
+        if due and len(documents.numbers(self.folder)) == self.latest() + 1:
+            found = read_settled_batches(self.folder, thorough=True)
+            first = 0 if found is None else found[0].last + 1
+            settle_batches(self.folder, self.batches(first), found)
             self._settled = self.latest()
 
-    def starts(self, last: int = 0) -> list[Start]:
-        """The starts in order, all or only so many of the last ones."""
-        paths = [path for _, path in documents.numbered(self.folder / "starts")][-last:]
-        found = (documents.read(path, Start) for path in paths)
-        return [start for start in found if start is not None]
+    def starts(self) -> Sequence[Start]:
+        """The starts in order."""
+        return StartList(self._starts)
+
+    @property
+    def _starts(self) -> Path:
+        return self.folder / "starts"
 
     def table_schema(self, batch: Batch) -> dict[str, Any]:
         """The published columns when a batch was written, as Spark's JSON schema."""
-        return next(s.table_schema for s in self.starts() if s.epoch == batch.start)
+        return read_start(self._starts, batch.start, batch.batch).table_schema
 
     def written(self, batches: Iterable[Batch]) -> dict[int, WriteFormat]:
         """Batch -> how its files were written."""
-        by_start = {start.epoch: start.write_format for start in self.starts()}
-        return {batch.batch: by_start[batch.start] for batch in batches}
+        found = {batch.batch: batch.start for batch in batches}
+        by_start = {start: read_start(self._starts, start) for start in {*found.values()}}
+        return {batch: by_start[start].write_format for batch, start in found.items()}
 
-    def pins_of(self, batch: int, starts: Iterable[Start] | None = None) -> dict[str, StaticPin]:
+    def pins_of(self, batch: int, starts: Sequence[Start] | None = None) -> dict[str, StaticPin]:
         """The pins of a planned batch, the same for each start that runs it.
 
         Args:
@@ -151,27 +173,25 @@ class Ledger:
         planner = self.planner_of(batch, starts)
         return {} if planner is None else planner.static
 
-    def planner_of(self, batch: int, starts: Iterable[Start] | None = None) -> Start | None:
+    def planner_of(self, batch: int, starts: Sequence[Start] | None = None) -> Start | None:
         """The start that planned a batch; None where none is known.
 
         Args:
             starts: All, where they are known already.
         """
         found = self.starts() if starts is None else starts
-        planners = [start for start in found if start.last_planned < batch]
-        return planners[-1] if planners else None
+        return next((start for start in reversed(found) if start.last_planned < batch), None)
 
     def next_start(self, epoch: int) -> int:
         """The number of a start under an epoch: later ones have greater numbers, always.
 
         A generation is built under a lease of its own, whose epochs are others.
         """
-        last = max((number for number, _ in documents.numbered(self.folder / "starts")), default=0)
-        return max(epoch, last + 1)
+        return max(epoch, max(documents.numbers(self._starts), default=0) + 1)
 
     def start(self, start: Start) -> None:
         """Write down, before a query starts, what it runs with."""
-        documents.put_if_absent(self.folder / "starts" / f"{start.epoch:06d}.json", start)
+        documents.put_if_absent(self._starts / f"{start.epoch:06d}.json", start)
 
     def complete(
         self,
@@ -236,7 +256,7 @@ class Ledger:
         checkpoint: Checkpoint,
         files: tuple[SinkFile, ...],
         inputs: list[tuple[str, Mapping[int, tuple[SourceFile, ...]]]],
-        starts: list[Start],
+        starts: Sequence[Start],
         rows_in: int | None,
         note: GenerationNote | None,
     ) -> Batch:
@@ -245,7 +265,7 @@ class Ledger:
         made_by = next((start for start in reversed(starts) if start.last_written < number), None)
         if made_by is None:
             raise StartUnknown(
-                f"{self.folder / 'starts'} has no start that batch {number} could come from.",
+                f"{self._starts} has no start that batch {number} could come from.",
                 remedy="Restore it from a backup.",
                 batch=number,
             )

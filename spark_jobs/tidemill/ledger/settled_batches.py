@@ -1,13 +1,13 @@
 """Settled batches: what doctors ask of a ledger's older batches, folded so that none is read again.
 
 A record and its index of input files (`ledger.input_index`) only save work. They count where the
-record fits the ledger and the index is the file that the record names, byte by byte. If not, the
-batches themselves are read.
+record fits the ledger and the index is the file that the record names: the one that was written
+with it, unchanged since, or one of the same bytes. If not, the batches themselves are read.
 """
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from tidemill.contract.document import Document, FrozenModel
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_index import InputIndex, write_index
 from tidemill.storage import documents
-from tidemill.storage.sync import make_folder
+from tidemill.storage.sync import make_folder, sync
 
 # A run reads at most as many settled batches as this, and a record is written once in as many.
 EVERY = 100
@@ -40,6 +40,19 @@ class SettledSource(FrozenModel):
     read: bool = False
 
 
+class FileStamp(FrozenModel):
+    """What the file system says of a file that nothing has written to since.
+
+    Attributes:
+        changed_ns: When it was last written, renamed or linked, in nanoseconds since 1970, which no
+            program can set.
+    """
+
+    inode: int
+    size: int
+    changed_ns: int
+
+
 class SettledBatches(Document):
     """The record of a ledger's first batches.
 
@@ -47,29 +60,50 @@ class SettledBatches(Document):
         last: The last of the batches.
         batch: The SHA-256 of that batch's file: of another ledger the record says nothing.
         index: The SHA-256 of the index of input files, which is its name too.
+        stamp: The stamp of the index's file; None in older documents.
     """
 
     last: int
     batch: str
     index: str
     sources: Mapping[str, SettledSource]
+    stamp: FileStamp | None = None
 
 
-def read_settled_batches(ledger: Path) -> tuple[SettledBatches, InputIndex] | None:
-    """The newest record that counts, with its index; None where there is none.
+def last_settled(ledger: Path) -> int | None:
+    """The last batch of the newest record that fits the ledger; None where there is none.
 
     Args:
         ledger: The folder of the ledger.
     """
-    for _, path in reversed([*documents.numbered(folder_of(ledger))]):
-        found = documents.read_if_whole(path, SettledBatches)
-        if found is None or _hash_of(ledger / f"{found.last:06d}.json") != found.batch:
-            continue
+    return next((record.last for record in _fitting(ledger)), None)
+
+
+def read_settled_batches(
+    ledger: Path, *, thorough: bool = False
+) -> tuple[SettledBatches, InputIndex] | None:
+    """The newest record that counts, with its index; None where there is none.
+
+    Args:
+        ledger: The folder of the ledger.
+        thorough: Whether the index is read from its first byte to its last, also where its file is
+            the one that was written.
+    """
+    for found in _fitting(ledger):
         index = index_of(ledger, found)
-        if _hash_of(index) == found.index:
+        unchanged = found.stamp is not None and found.stamp == _stamp_of(index)
+        if (unchanged and not thorough) or _hash_of(index) == found.index:
             with suppress(sqlite3.Error):
                 return found, InputIndex(index)
     return None
+
+
+def _fitting(ledger: Path) -> Iterator[SettledBatches]:
+    """The records that fit the ledger, the newest first."""
+    for _, path in reversed([*documents.numbered(folder_of(ledger))]):
+        found = documents.read_if_whole(path, SettledBatches)
+        if found is not None and _hash_of(ledger / f"{found.last:06d}.json") == found.batch:
+            yield found
 
 
 def settle_batches(
@@ -92,6 +126,8 @@ def settle_batches(
     make_folder(folder)
     draft = write_index(folder, index, batches)
     try:
+        # The stamp is to vouch for the content after a power cut too.
+        sync([draft], folder)
         content = _hash_of(draft)
         if content is None:
             return
@@ -101,7 +137,9 @@ def settle_batches(
             index=content,
             sources=_sources(known, batches, InputIndex(draft)),
         )
-        draft.replace(index_of(ledger, record))
+        place = index_of(ledger, record)
+        draft.replace(place)
+        record = record.model_copy(update={"stamp": _stamp_of(place)})
     finally:
         draft.unlink(missing_ok=True)
     documents.put_if_absent(folder / f"{record.last:06d}.json", record)
@@ -153,3 +191,11 @@ def _hash_of(path: Path) -> str | None:
             return hashlib.file_digest(content, "sha256").hexdigest()
     except FileNotFoundError:
         return None
+
+
+def _stamp_of(path: Path) -> FileStamp | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return FileStamp(inode=found.st_ino, size=found.st_size, changed_ns=found.st_ctime_ns)

@@ -29,7 +29,7 @@ def falls_behind(
     """
     if not batches or not new:
         return None
-    starts = Ledger(layout, batches[-1].generation).starts(last=RUNS)
+    starts = Ledger(layout, batches[-1].generation).starts()[-RUNS:]
     if not starts:
         return None
     recent = since_start(batches, starts[0].epoch)

@@ -28,7 +28,7 @@ def last_arrivals(
         times += [batch.committed for batch in rest if _brought(batch, look.source)]
         before = settled and settled.sources.get(look.source)
         times += [before.brought] if before and before.brought else []
-        arrivals[look.source] = max(times, default=_first_look(run))
+        arrivals[look.source] = max(times) if times else _first_look(run)
     return arrivals
 
 
