@@ -10,6 +10,7 @@ from airflow.sdk import Asset, AssetAlias
 
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Applied, Event, Journal
+from tidemill.journal.recent_journal import read_news
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.root import root
 
@@ -42,7 +43,7 @@ def emit(pipeline: Pipeline, context: Context) -> tuple[int, ...]:
     Returns:
         The events' numbers in the journal, for `announce` once the task has succeeded.
     """
-    journal = Journal(pipeline.layout.journal)
+    journal = read_news(pipeline.layout, [target.name for target in pipeline.spec.publish])
     asset = table_asset(pipeline.name, pipeline.layout.root)
     outlet = context["outlet_events"][table_alias(pipeline.name)]
     news, published = journal.unannounced(), journal.published()

@@ -9,11 +9,13 @@ import pytest
 from tests.support.histories.generation_builder import made_again
 from tests.support.histories.history_builder import History, row, rows
 from tests.support.histories.lease_holders import take_over
+from tests.support.listed_folders import listings
 from tests.support.opened_files import opened_files
 from tidemill.contract.report import Outcome
 from tidemill.increments import settle, swap_order
 from tidemill.increments.recent_snapshot import RecentSnapshot, read_history
 from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.recent_journal import read_news
 from tidemill.journal.settled import Settled, clear_settled, put_settled, read_settled
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
@@ -152,6 +154,21 @@ def test_an_event_that_is_gone_hides_no_later_one(settled_one: History) -> None:
     part = recent(settled_one)
     assert isinstance(part, RecentSnapshot)
     assert (part.last_seq, part.journal.missing()) == (8, [7])
+
+
+def test_events_that_nobody_was_told_of_are_news_though_they_are_settled(
+    settled_one: History,
+) -> None:
+    layout = settled_one.layout
+    told = [event.seq for event in read_news(layout, TARGETS).unannounced()]
+    assert told == [1, 2, 3, 4, 5, 6]
+    for number in told:
+        settled_one.journal.announce(number)
+    settled_one.increment(rows(7))
+    settled_one.publish()
+    with listings(layout.journal) as listed:
+        assert [event.seq for event in read_news(layout, TARGETS).unannounced()] == [7]
+    assert listed == []
 
 
 def test_nothing_is_written_while_little_has_become_settled(history: History) -> None:

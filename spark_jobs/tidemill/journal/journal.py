@@ -154,8 +154,12 @@ class Journal:
         return tuple(
             event
             for event in self.events()
-            if event.seq in published and not self._announcement(event.seq).exists()
+            if event.seq in published and not self.is_announced(event.seq)
         )
+
+    def is_announced(self, seq: int) -> bool:
+        """Whether consumers were told of an event, and so of each visible one before it."""
+        return self._announcement(seq).exists()
 
     def announce(self, seq: int, clock: Clock = wall_clock) -> None:
         """Write down that consumers were told of an event, once."""

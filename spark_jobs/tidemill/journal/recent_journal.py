@@ -24,6 +24,15 @@ def read_journal(layout: Layout, targets: Collection[str]) -> Journal:
     return Journal(layout.journal) if settled is None else RecentJournal(layout.journal, settled)
 
 
+def read_news(layout: Layout, targets: Collection[str]) -> Journal:
+    """As `read_journal`, with every event that consumers may not have been told of."""
+    settled = read_settled(layout, targets)
+    journal = Journal(layout.journal)
+    if settled is None or not journal.is_announced(settled.seq):
+        return journal
+    return RecentJournal(layout.journal, settled)
+
+
 class RecentJournal(Journal):
     """The journal after settled history: what it lists are the events with greater numbers.
 

@@ -158,6 +158,11 @@ class Ledger:
         """The published columns when a batch was written, as Spark's JSON schema."""
         return read_start(self._starts, batch.start, batch.batch).table_schema
 
+    def cleaned_sources(self, batch: Batch) -> tuple[str, ...]:
+        """The sources whose files were to be put away when a batch was written."""
+        found = documents.read(self._starts / f"{batch.start:06d}.json", Start)
+        return () if found is None else found.cleaned_sources
+
     def written(self, batches: Iterable[Batch]) -> dict[int, WriteFormat]:
         """Batch -> how its files were written."""
         found = {batch.batch: batch.start for batch in batches}

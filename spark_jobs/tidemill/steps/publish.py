@@ -86,7 +86,7 @@ def publish_once(run: LeasedRun) -> Ended:
     finally:
         # Where only a further target failed, consumers see what the head target has applied.
         commit_published(run, snapshot)
-    cleaned = clean_sources(run)
+    cleaned = clean_sources(run, snapshot.journal)
     settle(snapshot, names, run.epoch)
     ended = _lost(run, snapshot, lost) or _ended(run, snapshot, done)
     facts = {**ended.facts, "input": cleaned} if cleaned else ended.facts

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from tests.support.histories.history_builder import History, rows
+from tests.support.listed_folders import listings
+from tidemill.increments import settle
 from tidemill.sources.files.clean_source import clean_sources
 from tidemill.storage.lease import Lease, newest_epoch
 
@@ -72,7 +74,7 @@ def clean(history: History) -> tuple[dict[str, int], int]:
     lease = Lease(history.layout.lease, newest_epoch(history.layout.lease))
     run = history.run().holding(lease)
     with watched(history.root) as seen:
-        counts = clean_sources(run)
+        counts = clean_sources(run, history.journal)
     return counts, len(seen)
 
 
@@ -87,6 +89,26 @@ def test_it_reads_as_much_after_a_long_past_as_after_a_short_one(tmp_path: Path)
         assert first == again == nothing
         assert 2 * past < looked_first < 2 * past + 20
     assert looked[10] == looked[80] < 10
+
+
+def test_after_settled_history_no_folder_of_documents_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "EVERY", 3)
+    history = History(tmp_path, source=", cleanSource: delete")
+    for number in range(7):
+        history.increment(rows(number))
+        history.publish()
+    layout = history.layout
+    folders = {layout.journal, history.ledger.folder / "cleaned", history.ledger.folder / "starts"}
+    for expected in (set[Path](), {layout.journal}):
+        history.increment(rows(8))
+        with listings(layout.home) as listed:
+            assert history.publish().facts["input"] == {"archived": 0, "deleted": 1, "kept": 0}
+        assert folders.intersection(listed) == expected
+        # Without a mark after what is settled the whole journal is gone through.
+        for path in layout.journal.glob("*.cleaned"):
+            path.unlink()
 
 
 @pytest.mark.parametrize("lost", ["*.cleaned", "00000[23].cleaned"])

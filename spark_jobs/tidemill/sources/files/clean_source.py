@@ -13,7 +13,6 @@ at the events after it. It only informs: without it all events are looked at, wi
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -77,11 +76,13 @@ def cleaned_sources(spec: Spec) -> tuple[str, ...]:
     return tuple(name for name, source in spec.sources.items() if source.cleans)
 
 
-def clean_sources(run: LeasedRun) -> dict[str, int]:
+def clean_sources(run: LeasedRun, journal: Journal) -> dict[str, int]:
     """Put away the input of every published batch.
 
     Args:
         run: The run; its lease is checked before each step that cannot be undone.
+        journal: The pipeline's, or the part of it after settled history: where no mark is in that
+            part, the whole journal is read.
 
     Returns:
         How many files were archived, deleted and kept.
@@ -94,8 +95,11 @@ def clean_sources(run: LeasedRun) -> dict[str, int]:
     if not today:
         return {}
     cleaner = _Cleaner(run, today)
-    journal = Journal(pipeline.layout.journal)
-    upto = before = _newest_mark(pipeline.layout)
+    before = _newest_mark(pipeline.layout, journal)
+    if not before:
+        journal = Journal(pipeline.layout.journal)
+        before = _newest_mark(pipeline.layout, journal)
+    upto = before
     published = journal.published(after=before)
     unbroken = True
     for event in journal.events(after=before):
@@ -125,20 +129,6 @@ def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
     return next((place for place in places if file.is_at(place)), None)
 
 
-class _Generation:
-    """The batches of a generation that need nothing more, listed once."""
-
-    def __init__(self, layout: Layout, name: str) -> None:
-        self.ledger = Ledger(layout, name)
-        folder = self.ledger.folder / "cleaned"
-        self.done = {number for number, _ in documents.numbered(folder, ".done")}
-
-    @cached_property
-    def cleans(self) -> dict[int, tuple[str, ...]]:
-        """Start -> the sources that the spec asked to clean then."""
-        return {start.epoch: start.cleaned_sources for start in self.ledger.starts()}
-
-
 @dataclass
 class _Cleaner:
     """Puts away the input of events, for one publish step.
@@ -151,35 +141,30 @@ class _Cleaner:
     today: set[str]
 
     def __post_init__(self) -> None:
-        self.generations: dict[str, _Generation] = {}
+        self.ledgers: dict[str, Ledger] = {}
 
     def clean(self, event: Event) -> tuple[Counter[str], bool]:
         """The cleaned files of an event, and whether any is left."""
         name = event.generation
-        if name not in self.generations:
-            self.generations[name] = _Generation(self.run.layout, name)
-        of = self.generations[name]
+        ledger = self.ledgers.setdefault(name, Ledger(self.run.layout, name))
         total: Counter[str] = Counter()
         all_done = True
         for number in range(event.first, event.last + 1):
-            if number not in of.done:
-                (batch,) = of.ledger.batches(number, number)
-                cleaned = self.today.intersection(of.cleans.get(batch.start, ()))
+            if not _done(ledger, number).exists():
+                (batch,) = ledger.batches(number, number)
+                cleaned = self.today.intersection(ledger.cleaned_sources(batch))
                 files = {file.path: file for file in batch.inputs if file.source in cleaned}
-                total += _clean(self.run, of.ledger, number, files)
-                if _done(of.ledger, number).exists():
-                    of.done.add(number)
-                else:
-                    all_done = False
+                total += _clean(self.run, ledger, number, files)
+                all_done = all_done and _done(ledger, number).exists()
         return total, all_done
 
 
-def _newest_mark(layout: Layout) -> int:
-    """The event up to which all was done, 0 if that is not known.
+def _newest_mark(layout: Layout, journal: Journal) -> int:
+    """The event up to which all was done, 0 if the journal does not say it.
 
     A ledger that was restored from before it is not believed to be done.
     """
-    for number, _ in reversed([*documents.numbered(layout.journal, ".cleaned")]):
+    for number, _ in reversed(journal.numbered(".cleaned")):
         event = documents.read(event_file(layout.journal, number), Event)
         if event and _done(Ledger(layout, event.generation), event.last).exists():
             return number
