@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--pipelines", type=int, default=500, help="on the page and of a template; 0 for neither"
     )
-    parser.add_argument("--past", type=int, default=5_000, help="past increments; 0 for none")
+    parser.add_argument("--past", type=int, default=20_000, help="past increments; 0 for none")
     parser.add_argument("--runs", type=int, default=3, help="pairs of each comparison")
     parser.add_argument("--out", type=Path, default=KEPT, help="where the results are kept")
     return parser

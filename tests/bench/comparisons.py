@@ -13,8 +13,8 @@ from tests.bench.group import MEMBERS, GroupSides
 from tests.bench.kafka import KafkaSides, kafka_sides
 from tests.bench.measure import Cost, cost_of
 from tests.bench.page import PageSides
+from tests.bench.past import FILES, PastSides
 from tests.bench.past import SHORT as SHORT_PAST
-from tests.bench.past import PastSides
 from tests.bench.results import Comparison, Side
 from tests.bench.sides import FileSides
 from tests.bench.template import FEW, TemplateSides
@@ -111,7 +111,7 @@ def _of_a_group(sides: GroupSides) -> Iterator[Comparison]:
 
 
 def _of_a_past(home: Path, increments: int) -> Iterator[Comparison]:
-    """What a run costs after many increments, Spark left out."""
+    """What a run that finds nothing costs after many increments, Spark left out."""
     made: list[PastSides] = []
 
     def both(*steps: str) -> tuple[Side, Side]:
@@ -120,7 +120,8 @@ def _of_a_past(home: Path, increments: int) -> Iterator[Comparison]:
         return made[0].sides(*steps)
 
     for steps in (("doctor",), ("gate", "publish")):
-        title = f"{' and '.join(steps)} after {increments} increments / after {SHORT_PAST}"
+        past = f"{increments} increments and {increments * FILES} files"
+        title = f"idle {' and '.join(steps)} after {past} / after {SHORT_PAST} increments"
         yield Comparison(title, partial(both, *steps))
 
 

@@ -13,6 +13,8 @@ from tests.support.histories.history_builder import History
 from tests.support.histories.long_history import long_history
 
 SHORT = 50
+# Files that each increment has read.
+FILES = 20
 
 
 class PastSides:
@@ -24,8 +26,8 @@ class PastSides:
     """
 
     def __init__(self, home: Path, increments: int) -> None:
-        self.long = long_history(home / "long", increments)
-        self.short = long_history(home / "short", SHORT)
+        self.long = long_history(home / "long", increments, files=FILES)
+        self.short = long_history(home / "short", SHORT, files=FILES)
 
     def sides(self, *steps: str) -> tuple[Side, Side]:
         return partial(_cost, self.long, steps), partial(_cost, self.short, steps)

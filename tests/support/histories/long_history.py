@@ -32,12 +32,13 @@ class LongHistory(History):
         return max((int(stem) for stem in stems if stem.isdecimal()), default=-1)
 
 
-def long_history(home: Path, increments: int) -> History:
+def long_history(home: Path, increments: int, *, files: int = 1) -> History:
     """A pipeline that has published so many increments, and one more by our own steps.
 
     Args:
         home: An empty folder.
         increments: A multiple of 10.
+        files: How many files each of them has read.
     """
     assert increments % COMPACTED == 0
     (home / "pattern").mkdir(parents=True)
@@ -49,9 +50,11 @@ def long_history(home: Path, increments: int) -> History:
     history.start()
     past = history.arrive("past.csv")
     for number in range(1, increments + 1):
-        # Each has read a file of its own, of which the last alone is still there.
-        file = past if number == increments else history.inputs / f"{number}.csv"
-        _copy_documents(pattern.layout, history.layout, number, file, past.stat())
+        # Each has read files of its own, of which the last alone is still there.
+        names = [f"{number}-{place}.csv" for place in range(1, files)]
+        names.append(past.name if number == increments else f"{number}.csv")
+        read = [history.inputs / name for name in names]
+        _copy_documents(pattern.layout, history.layout, number, read, past.stat())
     for run in range(1, increments + 1):
         _copy_run(pattern.layout, history.layout, run)
     last = increments - 1
@@ -68,7 +71,7 @@ def long_history(home: Path, increments: int) -> History:
 
 
 def _copy_documents(
-    pattern: Layout, layout: Layout, number: int, file: Path, status: os.stat_result
+    pattern: Layout, layout: Layout, number: int, files: list[Path], status: os.stat_result
 ) -> None:
     day, name = number - 1, f"{number:06d}"
     batches = {"first": day, "last": day}
@@ -84,10 +87,13 @@ def _copy_documents(
     start = ledger / "starts" / f"{number:06d}.json"
     _like(begun, start, epoch=number, last_written=day - 1, last_planned=day - 1)
     modified_ms = status.st_mtime_ns // 1_000_000
-    read = {"source": "orders", "path": str(file), "size": status.st_size}
-    read |= {"modified_ms": modified_ms, "inode": status.st_ino if file.exists() else None}
+    same = {"source": "orders", "size": status.st_size, "modified_ms": modified_ms}
+    inputs = [
+        {**same, "path": str(file), "inode": status.st_ino if file.exists() else None}
+        for file in files
+    ]
     batch = ledger / f"{day:06d}.json"
-    made = {"start": number, "inputs": [read], "outputs": []}
+    made = {"start": number, "inputs": inputs, "outputs": []}
     _like(source / "000000.json", batch, batch=day, **made)
 
 
