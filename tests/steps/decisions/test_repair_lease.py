@@ -23,7 +23,7 @@ def lost(lease: Path) -> None:
 
 
 def set_back(lease: Path) -> None:
-    for path in lease.iterdir():
+    for path in lease.glob("[0-9]*"):
         if int(path.name.partition(".")[0]) > 2:
             path.unlink()
 

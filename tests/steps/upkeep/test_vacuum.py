@@ -30,6 +30,7 @@ from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.steps.upkeep.leftover import Leftover, remove
 from tidemill.steps.upkeep.vacuum import plan_vacuum, vacuum
+from tidemill.storage import epoch_hint
 from tidemill.storage.lease import newest_epoch
 
 SECOND = date(2024, 1, 2)
@@ -100,6 +101,8 @@ def test_what_increments_and_events_name_stays_however_old(history: History) -> 
     before = tree(history.layout.home)
     assert plan_vacuum(history.run()) == []
     vacuum(history.run())
+    # It takes an epoch as every writer does, and says so.
+    del before[f"lease/{epoch_hint.NAME}"]
     assert before.items() <= tree(history.layout.home).items()
     history.release(3)
     assert history.publish("waits").outcome is Outcome.DONE
@@ -124,8 +127,8 @@ def test_a_damaged_log_refuses_the_whole_vacuum(history: History) -> None:
     before = tree(history.layout.home)
     with pytest.raises(GapInSinkLog):
         vacuum(history.run())
-    after = tree(history.layout.home)
-    assert before.items() <= after.items()
+    del before[f"lease/{epoch_hint.NAME}"]
+    assert before.items() <= tree(history.layout.home).items()
 
 
 def test_a_run_that_has_something_left_to_do_keeps_its_folder(history: History) -> None:

@@ -104,7 +104,7 @@ def _leases(history: History, kept: int) -> list[Path]:
     folder = history.layout.lease
     newest = use_up(folder, kept + 5, "many runs")
     upto = newest - kept
-    return sorted(path for path in folder.iterdir() if int(path.name.partition(".")[0]) <= upto)
+    return sorted(path for path in folder.glob("[0-9]*") if int(path.name[:6]) <= upto)
 
 
 def _notices(history: History, kept: int) -> list[Path]:
