@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 
+import airflow
 import pytest
+from packaging.version import Version
 
 from tests.support.inner_members import complaint, declared
 from tidemill_airflow import airflow_internals
@@ -23,7 +25,11 @@ def test_the_uis_list_of_dags_has_the_path_and_the_filters() -> None:
     from airflow.api_fastapi.core_api.routes.ui.dags import dags_router, get_dags
 
     assert ui_router.prefix + dags_router.prefix == PATH
-    assert {*LOOKS_FOR, "tags"} <= inspect.signature(get_dags).parameters.keys()
+    lacking = {*LOOKS_FOR, "tags"} - inspect.signature(get_dags).parameters.keys()
+    # Airflow 3.3.0 has no such filter.
+    assert lacking == (
+        {"dag_run_state"} if Version(airflow.__version__) < Version("3.3.2") else set()
+    )
 
 
 HOOK = "airflow.providers.apache.spark.hooks.spark_submit:SparkSubmitHook"
