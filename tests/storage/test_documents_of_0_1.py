@@ -50,6 +50,7 @@ INFORMS = {
 
 # Kinds that version 0.1 did not have.
 YOUNGER = {
+    "EpochHint",
     "Fetched",
     "LastFailure",
     "PipelineStanding",
