@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseOperatorLink
@@ -28,11 +27,6 @@ class DataDocsLink(BaseOperatorLink):
         """The address within this Airflow, or '' where the gate wrote no page."""
         layout = Layout(root(), pipeline_of(ti_key.dag_id, ti_key.task_id))
         report = reports.read(current_run_folder(layout, ti_key.run_id), "gate")
-        page = report.facts.get("docs") if report else None
-        return docs_url(layout, Path(page)) if page else ""
-
-
-def docs_url(layout: Layout, page: Path) -> str:
-    """The address of a page under `Layout.docs`; a relative path is taken from there."""
-    inside = page.relative_to(layout.docs) if page.is_absolute() else page
-    return page_path("docs", layout.name, *inside.parts)
+        recorded = report.facts.get("docs") if report else None
+        page = layout.docs_page(recorded) if recorded else None
+        return page_path("docs", layout.name, *page.relative_to(layout.docs).parts) if page else ""

@@ -44,7 +44,7 @@ from tidemill.cli.decisions import (
 )
 from tidemill.cli.project import example, init, new, render, suite
 from tidemill.cli.testing import drill, test
-from tidemill.cli.upkeep import upkeep, vacuum
+from tidemill.cli.upkeep import relocate, upkeep, vacuum
 
 Command = Callable[..., Any]
 
@@ -105,6 +105,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
     "Tidy up": (
         vacuum.vacuum,
         upkeep.upkeep,
+        relocate.relocate,
     ),
 }
 

@@ -120,6 +120,15 @@ class Layout:
     def docs(self) -> Path:
         return self.home / "docs"
 
+    def docs_page(self, recorded: str) -> Path | None:
+        """A page of data docs by its recorded path, wherever the root was at the time.
+
+        Returns:
+            None where the path is no page of this pipeline.
+        """
+        _, found, below = recorded.rpartition(f"/{self.name}/{self.docs.name}/")
+        return self.docs / below if found else None
+
     def sink(self, generation: str) -> Path:
         return self.table / f"_{generation}"
 

@@ -17,6 +17,7 @@ from tidemill.ledger.manifests import AttemptLog
 from tidemill.ledger.sink_reader import read_committed
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.relocations import refuse_unfinished
 from tidemill.storage.root_identity import verify_born_here
 
 
@@ -75,13 +76,15 @@ def open_generation(pipeline: Pipeline, name: str | None = None) -> Generation:
 
 def _read(pipeline: Pipeline, name: str) -> Generation:
     layout = pipeline.layout
+    refuse_unfinished(layout.home)
     note = read_note(layout, name)
     checkpoint = read_checkpoint(layout.checkpoint(name))
     sink = layout.sink(name)
     if note is not None and note.sink != sink:
         raise SinkElsewhere(
             f"{layout.note(name)} binds the sink {note.sink}, and it is now {sink}.",
-            remedy="Move TIDEMILL_ROOT back: Spark's log holds absolute paths and reads as empty.",
+            remedy="Move TIDEMILL_ROOT back: Spark's log holds absolute paths and reads as empty. "
+            f"Or have them rewritten for the new place: tidemill relocate {layout.name} --apply",
             born=note.sink,
             now=sink,
         )

@@ -15,7 +15,7 @@ class NoDocsPage(UsageError):
 def page_of(layout: Layout, increment: Increment) -> Path | None:
     """The page of the verdict that counts, whether it is still there or not; None without one."""
     page = None if increment.verdict is None else increment.verdict.judgement.get("docs")
-    return Path(page) if page is not None and page.startswith(f"{layout.docs}/") else None
+    return None if page is None else layout.docs_page(page)
 
 
 def find_page(layout: Layout, number: int | None) -> tuple[Increment, Path]:

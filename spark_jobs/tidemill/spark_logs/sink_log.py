@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.layout import pipeline_holding
 from tidemill.spark_logs.compactible_log import GapInSinkLog, compactible_log
 from tidemill.spark_logs.metadata_log import LogEntries, LogFile, read_log_file
 from tidemill.spark_logs.partition_paths import disk_path
@@ -200,12 +201,13 @@ def _below(sink: Path, recorded: str, entry: LogFile) -> Path:
     prefix = f"{sink}/"
     if recorded.startswith(prefix):
         return Path(recorded)
-    directory = _sink_of(Path(recorded))
+    directory = sink_of(Path(recorded))
     if directory.resolve() == sink.resolve():
         return sink / Path(recorded).relative_to(directory)
     raise SinkMoved(
         f"{entry.file} names files in {directory}, but the sink is {sink}.",
-        remedy=f"Move it back to {directory}: Spark's log holds absolute paths.",
+        remedy=f"Move it back to {directory}. Or have its paths rewritten for the new place: "
+        f"tidemill relocate {pipeline_holding(sink)} --apply",
         file=entry.file,
         batch=entry.batch,
         recorded=directory,
@@ -213,7 +215,7 @@ def _below(sink: Path, recorded: str, entry: LogFile) -> Path:
     )
 
 
-def _sink_of(file: Path) -> Path:
+def sink_of(file: Path) -> Path:
     """The directory above the partition directories of a file."""
     directory = file.parent
     while "=" in directory.name:

@@ -22,6 +22,7 @@ from tidemill.storage import documents
 from tidemill.storage.epoch_hint import leave_hint, read_hint
 from tidemill.storage.heartbeat import Heartbeat, check_epoch
 from tidemill.storage.processes import ProcessId, launcher, this_process
+from tidemill.storage.relocations import RELOCATE, refuse_unfinished
 
 TIME_LIMIT_SECONDS = 60.0
 POLL_SECONDS = 0.2
@@ -163,12 +164,15 @@ def hold(
 
     Raises:
         LeaseHeld: a live holder did not end in time; transient.
+        RelocationUnfinished: only `tidemill relocate` may write.
     """
     epoch = acquire(
         folder, step=step, run_id=run_id, patience=patience, time_limit=time_limit, clock=clock
     )
     heartbeat = Heartbeat(folder, epoch, time_limit, on_loss or _on_loss)
     try:
+        if step != RELOCATE:
+            refuse_unfinished(folder.parent)
         with heartbeat:
             yield Lease(folder, epoch, heartbeat)
     except BaseException:

@@ -33,6 +33,7 @@ from tidemill.sources.kafka.lag import Arrivals
 from tidemill.sources.kafka.topics import TopicRecord
 from tidemill.sources.kafka.writer_schemas import WriterSchema
 from tidemill.storage.lease import Holder, Released
+from tidemill.storage.relocations import Relocated, Relocation
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ DOCUMENT_KINDS = (
     DocumentKind(RunIncrement, "runs/*", r"increment\.json"),
     DocumentKind(RunIncrement, "runs/*/increments"),
     DocumentKind(ReprocessedRun, "runs/*/reprocessed"),
+    DocumentKind(Relocation, "relocations"),
+    DocumentKind(Relocated, "relocations", r"\d+\.done"),
     DocumentKind(Holder, "lease"),
     DocumentKind(Released, "lease", r"\d+\.released"),
     DocumentKind(Holder, "generations/*.lease"),

@@ -1,0 +1,199 @@
+"""Copies of pipelines below another root, for a test; the originals get an epoch of their lease.
+
+All leases are held while everything is copied, so that the books of one pipeline agree with each
+other and with those of the pipelines that it reads. A copy gets its name when it is whole, and a
+relocation that is begun comes with it: until that is finished, its paths lead to the original.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tidemill.contract.clock import wall_clock
+from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.layout import Layout
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.targets import DeltaTarget, FilesTarget
+from tidemill.steps.decisions.relocate import PATIENCE_SECONDS, RelocationPlan, relocate
+from tidemill.storage.disk_errors import disk_errors
+from tidemill.storage.lease import hold, newest_epoch, release
+from tidemill.storage.relocations import Relocation, begin_relocation, unfinished_relocation
+from tidemill.storage.root_identity import initialise
+from tidemill.storage.sync import make_folder, sync, sync_folder
+
+
+class CopyReachesOut(Refused):
+    """Runs of a copy would change what is not a copy; carries `field`."""
+
+
+class CopyInPlace(UsageError):
+    """A folder is no place for copies; carries `path`."""
+
+
+@dataclass(frozen=True)
+class CopyPlan:
+    """What copying a pipeline means.
+
+    Args:
+        pipeline: The copy; its folder is below the other root.
+        origin: The folder of the original.
+        files: How many files there are to copy; 0 for a copy that is only to be finished.
+        bytes: Their size.
+    """
+
+    pipeline: Pipeline
+    origin: Path
+    files: int
+    bytes: int
+
+
+def plan_copies(pipelines: Sequence[Pipeline], to: Path) -> list[CopyPlan]:
+    """Find out what copies would take; nothing is changed.
+
+    Args:
+        to: The root of the copies, another one than that of the pipelines.
+
+    Raises:
+        CopyReachesOut: a copy's runs would change what is not a copy.
+        CopyInPlace: the folder is the root itself, is in it or around it, or holds a pipeline of
+            the same name.
+    """
+    plans = []
+    for pipeline in pipelines:
+        _refuse_reaching_out(pipeline, {one.name for one in pipelines})
+        copy = replace(pipeline, layout=Layout(to, pipeline.name))
+        _refuse_place(pipeline.layout, copy.layout)
+        sizes = [] if copy.layout.home.exists() else [*_sizes(pipeline.layout.home)]
+        plans.append(CopyPlan(copy, pipeline.layout.home, len(sizes), sum(sizes)))
+    return plans
+
+
+def copy_pipelines(
+    pipelines: Sequence[Pipeline], to: Path, run_id: str
+) -> Iterator[tuple[CopyPlan, RelocationPlan]]:
+    """Copy pipelines below another root, and relocate each copy there.
+
+    One that was interrupted is finished by the next.
+
+    Yields:
+        Each copy, and what was rewritten in it.
+
+    Raises:
+        LeaseHeld: a process writes to one of them.
+        Refused: as `plan_copies`; nothing was copied.
+    """
+    plans = plan_copies(pipelines, to)
+    root = initialise(to, environ={}).id
+    with ExitStack() as leases:
+        for one in pipelines:
+            lease = one.layout.lease
+            leases.enter_context(hold(lease, step="copy", run_id=run_id, patience=PATIENCE_SECONDS))
+        for plan in plans:
+            if not plan.pipeline.layout.home.exists():
+                with disk_errors(plan.pipeline.layout.home):
+                    _copy(plan, root, run_id)
+    for plan in plans:
+        yield plan, relocate(plan.pipeline, run_id)
+
+
+def _copy(plan: CopyPlan, root: str, run_id: str) -> None:
+    layout = plan.pipeline.layout
+    # A folder is none of a pipeline's before it has its name.
+    draft = layout.root / ".tidemill" / "copies" / layout.name
+    shutil.rmtree(draft, ignore_errors=True)
+    copies = []
+    for file in _files(plan.origin):
+        copy = draft / file.relative_to(plan.origin)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            copies.append(Path(shutil.copy2(file, copy)))
+        except FileNotFoundError:
+            # What others remove beside the lease is a draft or a scratch file of theirs.
+            continue
+    for lease in (draft / "lease", *(draft / "generations").glob("*.lease")):
+        # Its holder writes to the original.
+        if epoch := newest_epoch(lease):
+            release(lease, epoch)
+    begun = Relocation(
+        origin=plan.origin,
+        home=layout.home,
+        root=root,
+        copied=True,
+        run_id=run_id,
+        epoch=newest_epoch(draft / "lease"),
+        began=wall_clock(),
+    )
+    begin_relocation(draft, begun)
+    sync(copies, draft)
+    make_folder(layout.root)
+    draft.rename(layout.home)
+    sync_folder(layout.root)
+
+
+def _files(home: Path) -> Iterator[Path]:
+    """What makes up a pipeline, without the documents of the queries that run."""
+    for place, folders, names in os.walk(home, followlinks=True):
+        if Path(place) == home:
+            folders[:] = [name for name in folders if name != "streams"]
+        yield from (Path(place, name) for name in names)
+
+
+def _sizes(home: Path) -> Iterator[int]:
+    for file in _files(home):
+        try:
+            yield file.stat().st_size
+        except FileNotFoundError:
+            continue
+
+
+def _refuse_place(original: Layout, copy: Layout) -> None:
+    here, there = original.root.resolve(), copy.root.resolve()
+    home = copy.home
+    begun = unfinished_relocation(home)
+    if here == there or here in there.parents or there in here.parents:
+        why = f"is or touches the root {original.root}"
+    elif not home.exists() or (begun is not None and begun.origin == original.home):
+        return
+    else:
+        why = f"holds a pipeline {copy.name} already"
+    raise CopyInPlace(
+        f"{copy.root} {why}.",
+        remedy="Give --copy-to a folder of its own, which is not in the root.",
+        path=copy.root,
+    )
+
+
+def _refuse_reaching_out(pipeline: Pipeline, copied: set[str]) -> None:
+    for field, why in _reaches(pipeline, copied):
+        raise CopyReachesOut(
+            f"{pipeline.name}: {field}: {why}.",
+            remedy="Leave it out in a profile of the spec, and copy and run the copy with "
+            "TIDEMILL_PROFILE set to it; or copy the pipelines together.",
+            field=field,
+        )
+
+
+def _reaches(pipeline: Pipeline, copied: set[str]) -> Iterator[tuple[str, str]]:
+    spec = pipeline.spec
+    if not spec.published:
+        yield "sink", "a run of the copy would write to the sink of the original"
+    for target in spec.publish:
+        if not isinstance(target, DeltaTarget | FilesTarget):
+            yield f"publish {target.name}", "a run of the copy would publish there too"
+    for name, source in spec.sources_of(FileSource).items():
+        if source.cleanSource != "off":
+            yield f"sources.{name}.cleanSource", "a run of the copy would put away the input"
+        if source.fetch is not None:
+            yield f"sources.{name}.fetch", "a run of the copy would copy objects into the input"
+    for name, topics in spec.sources_of(KafkaSource).items():
+        if topics.commit_to_group is not None:
+            yield f"sources.{name}.commit_to_group", "the copy would move the group's offsets"
+    for kind, inputs in (("sources", spec.sources), ("statics", spec.statics)):
+        for name, one in inputs.items():
+            if one.reads_pipeline is not None and one.reads_pipeline not in copied:
+                yield f"{kind}.{name}", f"it reads {one.reads_pipeline}, which is not copied"
