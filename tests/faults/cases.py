@@ -119,6 +119,18 @@ CASES = {
         step=steps.vacuum_and_publish,
         rest=steps.what_vacuum_leaves,
     ),
+    "relocate": Case(
+        pasts.a_root_that_was_moved,
+        [(ONE, ["a"]), (["1", "2", "5"], ["a", "b"]), (["1", "2", "3", "5"], ["a", "b"])],
+        step=steps.relocate_and_publish,
+        rest=steps.what_the_log_names,
+    ),
+    "copy": Case(
+        pasts.one_published_batch,
+        [(ONE, ["a"])],
+        step=steps.copy_and_publish,
+        rest=steps.what_is_copied,
+    ),
     "archive": Case(
         pasts.three_files_to_archive,
         [([], []), (["0", "1", "2"], [])],

@@ -12,6 +12,7 @@ import pytest
 from tests.support.histories.generation_builder import days, made_again, rebuilt, tail_redone
 from tests.support.histories.history_builder import History, reject, row, rows
 from tests.support.histories.left_behind import leave_behind
+from tests.support.histories.moved_history import move
 from tests.support.histories.net_history_builder import count
 from tests.support.histories.spark_log_builder import write_commit
 from tests.support.sample_rows import COLUMNS
@@ -29,6 +30,14 @@ SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
 def one_published_batch(history: History) -> None:
     history.increment(rows(1), [reject("a")])
     history.publish()
+
+
+def a_root_that_was_moved(history: History) -> None:
+    """Its paths were written for a root that is not there any more."""
+    two_increments(history)
+    moved = move(history, "was")
+    moved.relocate()
+    moved.root.rename(history.root)
 
 
 def first_increment(history: History) -> None:

@@ -7,11 +7,15 @@ from typing import Any
 
 from tests.faults.pasts import KEPT
 from tests.support.histories.history_builder import History, reject, rows
+from tests.support.histories.moved_history import Moved, fields_of_entries
 from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.report import Report
 from tidemill.generations.repairs.plan import planned_repairs
+from tidemill.generations.verify import open_generation
+from tidemill.steps.decisions.copy_pipelines import CopyInPlace, copy_pipelines
 from tidemill.steps.decisions.reject import reject as reject_increment
 from tidemill.steps.decisions.release import NotHeld, release
+from tidemill.steps.decisions.relocate import relocate
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
 from tidemill.steps.decisions.repair_target import repair_target
@@ -90,6 +94,35 @@ def withdraw_and_publish(history: History) -> Report:
 def vacuum_and_publish(history: History) -> Report:
     vacuum(history.run("vacuum"), KEPT)
     return history.publish("vacuum")
+
+
+def relocate_and_publish(history: History) -> Report:
+    relocate(history.pipeline, "relocate")
+    return history.publish("relocate")
+
+
+def what_the_log_names(history: History) -> Any:
+    """The fields of each entry, whose files are where the log says."""
+    log = open_generation(history.pipeline).log
+    return fields_of_entries(history.sink), [one.path.is_file() for one in log.files]
+
+
+def copy_and_publish(history: History) -> Report:
+    copy = _copy(history)
+    with suppress(CopyInPlace):
+        [*copy_pipelines([history.pipeline], copy.root, "copy")]
+    return copy.publish("copy")
+
+
+def what_is_copied(history: History) -> Any:
+    """What consumers of the copy see, and what its log says."""
+    copy = _copy(history)
+    log = open_generation(copy.pipeline).log
+    return copy.ids(), copy.records(), [one.path.is_file() for one in log.files]
+
+
+def _copy(history: History) -> Moved:
+    return Moved(history, history.home / "copy")
 
 
 def what_vacuum_leaves(history: History) -> Any:

@@ -54,6 +54,8 @@ YOUNGER = {
     "Fetched",
     "LastFailure",
     "PipelineStanding",
+    "Relocated",
+    "Relocation",
     "ReprocessedRun",
     "Settled",
     "SettledBatches",
