@@ -2,7 +2,8 @@
 
 A file system may write at any time what it was not asked to, so there is no one answer. Two are
 played: all names are there and files are empty whose content was not synced, as on ext4; or names
-are gone as well whose folder was not synced. That a file was removed counts at once.
+are gone as well whose folder was not synced. That a file was removed counts at once. A name that was
+renamed over leads to the old file or to the new one, never to none.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ class Disk:
     Args:
         names: Path -> its content, which links share.
         unsynced: Paths that may be gone -> where they were renamed from, if that was on the disk.
+        replaced: Those of them that lead to the file before then.
     """
 
     names: dict[Path, _Content]
     unsynced: dict[Path, Path | None] = field(default_factory=dict)
+    replaced: set[Path] = field(default_factory=set)
 
     def follow(self, calls: Iterable[str]) -> None:
         """Go through what a process did, one line for each of its calls."""
@@ -69,6 +72,8 @@ class Disk:
     def _rename(self, before: Path, path: Path) -> None:
         content = self.names.pop(before, None)
         if content is not None:
+            if path in self.names and path not in self.unsynced:
+                self.replaced.add(path)
             self.names[path] = content
             was = self.unsynced.pop(before, before) if before in self.unsynced else before
             self.unsynced[path] = was
@@ -93,7 +98,9 @@ def cut_power(folder: Path, start: Path, calls: Iterable[str], *, names: bool) -
     for path, was in sorted(disk.unsynced.items()) if names else ():
         if not os.path.lexists(path):
             continue
-        if was is not None:
+        if path in disk.replaced:
+            shutil.copy2(start / path.relative_to(folder), path)
+        elif was is not None:
             path.replace(was)
         elif path.is_dir():
             shutil.rmtree(path)

@@ -38,6 +38,8 @@ with armed(home, int(sys.argv[2]), Fault.POWER, report=1):
     os.mkdir(home / "folder")
     write(home / "folder" / "within", sync=True)
     os.rename(home / "old", home / "new")
+    write(home / "fresh", sync=True)
+    os.rename(home / "fresh", home / "replaced")
     os.mkdir(home / "never")
 """
 KEPT = {"synced": "content", "linked": "content", "written": ""}
@@ -46,8 +48,17 @@ KEPT = {"synced": "content", "linked": "content", "written": ""}
 @pytest.mark.parametrize(
     ("names", "left"),
     [
-        (False, {**KEPT, "nameless": "content", "folder/within": "content", "new": "old"}),
-        (True, {**KEPT, "old": "old"}),
+        (
+            False,
+            {
+                **KEPT,
+                "nameless": "content",
+                "folder/within": "content",
+                "new": "old",
+                "replaced": "content",
+            },
+        ),
+        (True, {**KEPT, "old": "old", "replaced": "before"}),
     ],
 )
 def test_a_power_cut_takes_what_nobody_has_synced(
@@ -57,7 +68,8 @@ def test_a_power_cut_takes_what_nobody_has_synced(
     for folder in (home, start):
         folder.mkdir()
         (folder / "old").write_text("old")
-    with child(WRITES, home, "20", environ=with_faults) as process:
+        (folder / "replaced").write_text("before")
+    with child(WRITES, home, "24", environ=with_faults) as process:
         said, _ = process.communicate()
     *done, hit = said.splitlines()
     assert (process.returncode, hit) == (-9, f"mkdir {home / 'never'}")

@@ -1,0 +1,84 @@
+"""A root is moved between two runs, and copied: the stream goes on where it was, in both places."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
+from tidemill.cli.app import app
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
+from tidemill.ledger.ledger import Ledger
+
+COMPACTS = {
+    "spark.sql.streaming.fileSink.log.compactInterval": "3",
+    "spark.sql.streaming.fileSink.log.cleanupDelay": "0",
+}
+
+
+class PlacedPipeline(OrdersPipeline):
+    """A pipeline whose root is in another folder than its project."""
+
+    place: Path | None = None
+
+    @property
+    def root(self) -> Path:
+        return self.place or super().root
+
+
+def relocate(mill: OrdersPipeline, *options: str) -> None:
+    words = ["relocate", NAME, *options, "--apply"]
+    answer = CliRunner().invoke(app, words, env=mill.environ, catch_exceptions=False)
+    assert answer.exit_code == 0, answer.output
+
+
+def inputs_read(mill: OrdersPipeline) -> list[str]:
+    """The names of the input files of all batches, each as often as it was read."""
+    batches = Ledger(mill.layout, FIRST_GENERATION).batches()
+    return sorted(Path(one.path).name for batch in batches for one in batch.inputs)
+
+
+def names(days: range) -> list[str]:
+    return [f"day-{day:02d}.csv" for day in days]
+
+
+def test_a_root_that_was_moved_and_a_copy_go_on_with_the_stream(
+    tmp_path: Path, spark: object
+) -> None:
+    mill = PlacedPipeline(tmp_path / "mill")
+    mill.spec["spark"] = {"conf": COMPACTS}
+    mill.__post_init__()
+    for run, days in (("first", range(1, 4)), ("second", range(4, 6))):
+        mill.deliver_days(days)
+        assert mill.run(run)["publish"].outcome is Outcome.DONE
+    published, rejected = mill.published(), mill.rejected()
+
+    here = tmp_path / "other disk" / "root"
+    here.parent.mkdir()
+    mill.place = Path(shutil.move(mill.root, here))
+    mill.deliver_days(range(6, 9))
+    refused = mill.run("third")["doctor"]
+    assert (refused.outcome, refused.error and refused.error["code"]) == (
+        Outcome.REFUSED,
+        "SinkElsewhere",
+    )
+    relocate(mill)
+    assert (mill.published(), mill.rejected()) == (published, rejected)
+
+    relocate(mill, "--copy-to", str(tmp_path / "copy"))
+    assert mill.run("third")["publish"].outcome is Outcome.DONE
+    mill.assert_whole()
+    assert inputs_read(mill) == names(range(1, 9))
+
+    mill.place = tmp_path / "copy"
+    assert (mill.published(), mill.rejected()) == (published, rejected)
+    mill.deliver_days(range(9, 10))
+    assert mill.run("third")["publish"].outcome is Outcome.DONE
+    mill.assert_whole()
+    assert inputs_read(mill) == names(range(1, 10))
+    log = mill.sink / "_spark_metadata"
+    assert [*log.glob("*.compact")]
+    assert not [file for file in log.glob("[0-9]*") if str(here) in file.read_text()]
