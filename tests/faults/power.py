@@ -2,8 +2,8 @@
 
 A file system may write at any time what it was not asked to, so there is no one answer. Two are
 played: all names are there and files are empty whose content was not synced, as on ext4; or names
-are gone as well whose folder was not synced. That a file was removed counts at once. A name that was
-renamed over leads to the old file or to the new one, never to none.
+are gone as well whose folder was not synced. That a file was removed counts at once. A name over
+which a file was renamed leads to that one or to the one before.
 """
 
 from __future__ import annotations

@@ -110,7 +110,8 @@ def _of_root(pipeline: Pipeline, note: GenerationNote) -> Iterator[Change]:
     if note.sink != now:
         judge = judge_of(note, pipeline.name)
         means = "Spark's log of the sink holds absolute paths, and reads as empty elsewhere"
-        yield judge.not_allowed("TIDEMILL_ROOT", str(note.sink), str(now), means)
+        instead = f"move it back, have it rewritten by tidemill relocate {pipeline.name} --apply"
+        yield judge.not_allowed("TIDEMILL_ROOT", str(note.sink), str(now), means, instead)
 
 
 def _of_sources(pipeline: Pipeline, generation: str) -> list[Change]:
