@@ -7,7 +7,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
+from tests.support.pipelines.json_pipeline import JsonPipeline
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
+from tests.support.pipelines.pipeline_folder import RunnablePipeline
+from tests.support.pipelines.windowed_words import at, windows
 from tidemill.cli.app import app
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
@@ -19,8 +22,8 @@ COMPACTS = {
 }
 
 
-class PlacedPipeline(OrdersPipeline):
-    """A pipeline whose root is in another folder than its project."""
+class Placed(RunnablePipeline):
+    """A pipeline whose root may be in another folder than its project."""
 
     place: Path | None = None
 
@@ -29,8 +32,16 @@ class PlacedPipeline(OrdersPipeline):
         return self.place or super().root
 
 
-def relocate(mill: OrdersPipeline, *options: str) -> None:
-    words = ["relocate", NAME, *options, "--apply"]
+class PlacedOrders(Placed, OrdersPipeline):
+    """Orders, row by row."""
+
+
+class PlacedWindows(Placed, JsonPipeline):
+    """Words counted in windows, which keeps state."""
+
+
+def relocate(mill: Placed, *options: str) -> None:
+    words = ["relocate", mill.name, *options, "--apply"]
     answer = CliRunner().invoke(app, words, env=mill.environ, catch_exceptions=False)
     assert answer.exit_code == 0, answer.output
 
@@ -48,7 +59,7 @@ def names(days: range) -> list[str]:
 def test_a_root_that_was_moved_and_a_copy_go_on_with_the_stream(
     tmp_path: Path, spark: object
 ) -> None:
-    mill = PlacedPipeline(tmp_path / "mill")
+    mill = PlacedOrders(tmp_path / "mill")
     mill.spec["spark"] = {"conf": COMPACTS}
     mill.__post_init__()
     for run, days in (("first", range(1, 4)), ("second", range(4, 6))):
@@ -82,3 +93,14 @@ def test_a_root_that_was_moved_and_a_copy_go_on_with_the_stream(
     log = mill.sink / "_spark_metadata"
     assert [*log.glob("*.compact")]
     assert not [file for file in log.glob("[0-9]*") if str(here) in file.read_text()]
+
+
+def test_the_state_of_a_query_goes_on_at_the_new_place(tmp_path: Path, spark: object) -> None:
+    flow = PlacedWindows(**vars(windows(tmp_path / "flow")))
+    flow.arrive("events", "1", [at("12:01"), at("12:05")])
+    flow.go("first")
+    flow.place = Path(shutil.move(flow.root, tmp_path / "moved"))
+    relocate(flow)
+    flow.arrive("events", "2", [at("12:06"), at("12:31")])
+    flow.go("second")
+    assert [row[-2] for row in flow.published("window", "word", "count", "day")] == [3]

@@ -124,7 +124,7 @@ class Layout:
         """A page of data docs by its recorded path, wherever the root was at the time.
 
         Returns:
-            None where the path is no page of this pipeline.
+            None where the path is not one of a page of this pipeline.
         """
         _, found, below = recorded.rpartition(f"/{self.name}/{self.docs.name}/")
         return self.docs / below if found else None

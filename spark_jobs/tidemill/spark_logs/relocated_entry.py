@@ -47,7 +47,7 @@ def relocated_entry(
         ours = (was.name, was.parent.name) == (sink.name, sink.parent.name)
         if not ours or (known is not None and known.get(str(below)) != size):
             raise EntryForeign(
-                f"{file} names {named}, which is no file that {sink.name} has committed.",
+                f"{file} names {named}, a file that {sink.name} has not committed.",
                 remedy=f"Restore all of {sink} from one backup.",
                 file=file,
                 named=named,

@@ -32,7 +32,7 @@ class CopyReachesOut(Refused):
 
 
 class CopyInPlace(UsageError):
-    """A folder is no place for copies; carries `path`."""
+    """A folder cannot take copies; carries `path`."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def copy_pipelines(
 
 def _copy(plan: CopyPlan, root: str, run_id: str) -> None:
     layout = plan.pipeline.layout
-    # A folder is none of a pipeline's before it has its name.
+    # Only a folder with the name of a pipeline is taken for one.
     draft = layout.root / ".tidemill" / "copies" / layout.name
     shutil.rmtree(draft, ignore_errors=True)
     copies = []
