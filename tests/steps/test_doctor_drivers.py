@@ -11,7 +11,7 @@ from tests.support.histories.history_builder import History
 from tests.support.processes import child
 from tidemill.contract.report import Outcome
 from tidemill.storage import documents
-from tidemill.storage.lease import Holder
+from tidemill.storage.lease import Holder, newest_epoch
 from tidemill.storage.processes import ProcessId, this_process
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -19,15 +19,16 @@ NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 def hold_for(history: History, process: ProcessId, launcher: ProcessId | None) -> None:
     """Make a process the holder of the lease."""
+    epoch = newest_epoch(history.layout.lease) + 1
     holder = Holder(
-        epoch=99,
+        epoch=epoch,
         step="ingest",
         run_id="the other",
         process=process,
         launcher=launcher,
         since=NOON,
     )
-    assert documents.put_if_absent(history.layout.lease / "000099.json", holder)
+    assert documents.put_if_absent(history.layout.lease / f"{epoch:06d}.json", holder)
 
 
 def gone() -> ProcessId:
