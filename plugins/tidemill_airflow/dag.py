@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,9 +46,9 @@ from tidemill_airflow.task_names import pipeline_of, resolve_id
 if TYPE_CHECKING:
     from airflow.sdk import Asset, DeadlineAlert  # type: ignore[attr-defined] # the stub lacks it
 
-# Where Spark's own sink takes the rows nothing can be swapped, so there is no backfill.
 __all__ = ["dags"]
 
+# Where Spark's own sink takes the rows nothing can be swapped, so there is no backfill.
 RUN_TYPES = (
     "scheduled",
     "manual",
@@ -215,9 +216,8 @@ def _timetable(spec: Spec, path: Path) -> CronDataIntervalTimetable | None:
     """Intervals with a start and an end; Airflow's default for cron has neither width nor end."""
     if spec.schedule is None:
         return None
-    timetable = CronDataIntervalTimetable(spec.schedule, timezone=spec.timezone)
     try:
-        timetable.validate()
+        return _intervals(spec.schedule, spec.timezone)
     except AirflowTimetableInvalid as error:
         raise SpecError(
             f"{path}: schedule '{spec.schedule}' is not a cron expression ({error}).",
@@ -226,6 +226,13 @@ def _timetable(spec: Spec, path: Path) -> CronDataIntervalTimetable | None:
             line=None,
             field="schedule",
         ) from error
+
+
+@lru_cache(maxsize=1024)
+def _intervals(schedule: str, timezone: str) -> CronDataIntervalTimetable:
+    """The intervals of a schedule, one object for all DAGs that have it."""
+    timetable = CronDataIntervalTimetable(schedule, timezone=timezone)
+    timetable.validate()
     return timetable
 
 

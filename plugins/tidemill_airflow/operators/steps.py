@@ -34,12 +34,12 @@ class ChildOperator(BaseOperator):
     # A run's conf and params can reach no command line and no variable.
     template_fields: Sequence[str] = ()
     step: ClassVar[Step]
+    command: StepCommand = staticmethod(step_command)
+    _child: ChildStep | None = None
 
     def __init__(self, *, pipeline: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.pipeline = pipeline
-        self.command: StepCommand = step_command
-        self._child: ChildStep | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
         keep_from_others()
@@ -107,10 +107,9 @@ class DecideOperator(ChildOperator):
 class ChildFirstOperator(SparkStepOperator):
     """Runs a step in a child process, and through spark-submit where its report asks for Spark."""
 
-    def __init__(self, *, pipeline: str, conn_id: str, **kwargs: Any) -> None:
-        super().__init__(pipeline=pipeline, conn_id=conn_id, **kwargs)
-        self.command: StepCommand = step_command
-        self._child: ChildStep | None = None
+    # No constructor: Airflow wraps that of each class, and a DAG file may have thousands of tasks.
+    command: StepCommand = staticmethod(step_command)
+    _child: ChildStep | None = None
 
     def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
         self._child = child_step(self, pipeline, context)
@@ -140,10 +139,7 @@ class PublishOperator(ChildFirstOperator):
     """
 
     step: ClassVar[Step] = "publish"
-
-    def __init__(self, *, pipeline: str, conn_id: str, **kwargs: Any) -> None:
-        super().__init__(pipeline=pipeline, conn_id=conn_id, **kwargs)
-        self.emitted: tuple[int, ...] = ()
+    emitted: tuple[int, ...] = ()
 
     def settle(
         self,

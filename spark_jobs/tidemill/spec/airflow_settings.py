@@ -68,7 +68,9 @@ class Airflow(TaskSettings):
 
     def of_step(self, step: Step | None) -> TaskSettings:
         """The settings of one step; with None those of the tasks beside the steps."""
-        given = self.model_dump(include=set(TaskSettings.model_fields))
-        if step is not None and step in self.steps:
-            given |= self.steps[step].model_dump(exclude_unset=True)
-        return TaskSettings(**given)
+        given = {name: getattr(self, name) for name in TaskSettings.model_fields}
+        own = self.steps.get(step) if step is not None else None
+        if own is not None:
+            given |= {name: getattr(own, name) for name in own.model_fields_set}
+        # All of it was checked when the spec was read.
+        return TaskSettings.model_construct(**given)

@@ -53,7 +53,7 @@ def _has_rows(path: Path, _time: int, _size: int, _inode: int) -> bool:
     return _HAS_ROWS.search(path.read_bytes()) is not None
 
 
-def rows_of(path: Path) -> dict[str, Row]:
+def rows_of(path: Path) -> Mapping[str, Row]:
     """Pipeline, without the name of its folders -> its row.
 
     Raises:
@@ -68,11 +68,11 @@ def rows_of(path: Path) -> dict[str, Row]:
         what = f"names {table}, which cannot be read ({error.strerror})"
         remedy = "Name a CSV file, relative to the folder of the spec."
         raise refusal(path, text.lines.get(("each",)), "each", what, remedy) from error
-    return dict(_rows(path, path.stat().st_mtime_ns, table, changed))
+    return _rows(path, path.stat().st_mtime_ns, table, changed)
 
 
 @lru_cache(maxsize=512)
-def _rows(path: Path, _time: int, table: Path, _changed: int) -> tuple[tuple[str, Row], ...]:
+def _rows(path: Path, _time: int, table: Path, _changed: int) -> Mapping[str, Row]:
     text = read_yaml(path)
     lines, document = text.lines, text.document
     exceptions = document.get("except") or {}
@@ -106,7 +106,7 @@ def _rows(path: Path, _time: int, table: Path, _changed: int) -> tuple[tuple[str
             raise refusal(
                 path, lines["except", name], f"except.{name}", "is not a row of each", remedy
             )
-    return tuple(found.items())
+    return found
 
 
 def _values(

@@ -82,8 +82,10 @@ def effective(path: Path, name: str, environ: Mapping[str, str] = os.environ) ->
     """
     row = _row(path, name)
     stamps = tuple(_stamp(one) for one in (path, *files_under(path)))
-    layer, variables = _layers(path, environ.get(PROFILE), stamps)
-    if row is not None:
+    if row is None:
+        layer, variables = _layers(path, environ.get(PROFILE), stamps)
+    else:
+        layer, variables = _shared_layers(path, environ.get(PROFILE), stamps)
         layer = _of_row(path, layer, row)
     declared = layer.values.get("env")
     known = {n: v for n, v in variables.items() if n not in (declared or {})}
@@ -160,23 +162,28 @@ def _layers(
     return laid_over([*layers, own]), variables
 
 
-def _of_row(path: Path, layer: Layer, row: Row) -> Layer:
-    """The layers of a template, as they hold for one of its rows.
+@lru_cache(maxsize=512)
+def _shared_layers(
+    path: Path, profile: str | None, stamps: tuple[int, ...]
+) -> tuple[Layer, Mapping[str, Any]]:
+    """What the rows of a template share, without the rows themselves.
 
     Its transform and its suite are named like the template, unless the spec says otherwise.
     """
-    line = layer.origins["each",].line
-    here = Origin(path, line, row.name)
+    layer, variables = _layers(path, profile, stamps)
+    here = Origin(path, layer.origins["each",].line)
     template = name_of(path)
     values: dict[str, Any] = {"transform": template, "gate": {"suite": template}}
     own = dict.fromkeys(((), ("transform",), ("gate",), ("gate", "suite")), here)
     fields = {key: value for key, value in layer.values.items() if key not in KEYS}
-    origins = {
-        at: Origin(one.path, one.line, row.name)
-        for at, one in layer.origins.items()
-        if not at or at[0] not in KEYS
-    }
-    layers = [Layer(values, own), Layer(fields, origins)]
+    origins = {at: one for at, one in layer.origins.items() if not at or at[0] not in KEYS}
+    return laid_over([Layer(values, own), Layer(fields, origins)]), variables
+
+
+def _of_row(path: Path, layer: Layer, row: Row) -> Layer:
+    """What the rows of a template share, as it holds for one of them."""
+    origins = {at: Origin(one.path, one.line, row.name) for at, one in layer.origins.items()}
+    layers = [Layer(layer.values, origins)]
     if row.changes:
         lines = read_yaml(path).lines
         layers.append(Layer.of(row.changes, lines, path, row.at, row.name))
