@@ -51,6 +51,10 @@ class Catalogue:
     def ids(self) -> list[int]:
         return sorted(number for (number,) in self.rows("id").elements())
 
+    def comments(self) -> dict[str, str]:
+        """Column -> its comment, of those that have one."""
+        return {one.name: one.doc for one in self.table().schema().fields if one.doc}
+
     def files(self) -> set[Path]:
         """The data files of the current snapshot."""
         tasks = self.table().scan().plan_files()

@@ -42,6 +42,6 @@ def open_target(target: given.Target, pipeline: Pipeline, epoch: int, log: Log) 
         case IcebergGiven():
             from tidemill.publish.iceberg.target import IcebergTarget
 
-            return IcebergTarget(target, layout=pipeline.layout, epoch=epoch)
+            return IcebergTarget(target, pipeline.layout, epoch, pipeline.spec.descriptions)
         case given.FilesTarget():
             return FilesTarget(pipeline.layout, epoch)

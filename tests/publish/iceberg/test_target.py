@@ -6,9 +6,11 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.support.doctor_report import look, refused
+from tests.support.histories import history_builder
 from tests.support.histories.generation_builder import reject_increment
 from tests.support.histories.history_builder import History, reject, row, rows
 from tests.support.iceberg_catalogue import Catalogue
@@ -69,6 +71,23 @@ def test_its_rows_are_those_of_delta_in_the_same_files(
     assert sum(published.values()) == 4
     assert catalogue.rows(*COLUMNS) == published
     assert catalogue.files() == {Path(uri) for uri in history.delta().file_uris()}
+
+
+def test_descriptions_of_the_sources_columns_reach_the_table(
+    history: History, catalogue: Catalogue
+) -> None:
+    spec = history.project.spec(history.name)
+    described = "id long COMMENT 'The key', channel string COMMENT 'web, or shop', at timestamp"
+    spec.write_text(spec.read_text().replace("id long, at timestamp", described))
+    history.increment(rows(1))
+    history.publish()
+    assert catalogue.comments() == {"id": "The key"}
+
+    history.start(history_builder.COLUMNS.append(pa.field("channel", pa.string())))
+    history.increment([row(2, channel="web")])
+    history.publish()
+    assert catalogue.comments() == {"id": "The key", "channel": "web, or shop"}
+    assert catalogue.ids() == [1, 2]
 
 
 def test_a_table_without_partitions_has_all_rows(history: History, catalogue: Catalogue) -> None:

@@ -5,6 +5,7 @@ all of them. The catalogue accepts a commit only on the snapshot that was compar
 lost its lease loses that race, looks again, and finds a newer epoch.
 """
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,7 @@ from tidemill.publish.iceberg.columns import (
     check_partitions,
     columns_of,
     create_columns,
+    described,
     nullable,
     replace_columns,
 )
@@ -54,11 +56,16 @@ class CatalogContended(TransientError):
 
 @dataclass
 class IcebergTarget:
-    """A table in a catalogue."""
+    """A table in a catalogue.
+
+    Args:
+        descriptions: Column -> what readers of a new table are told of it.
+    """
 
     given: Given
     layout: Layout
     epoch: int
+    descriptions: Mapping[str, str] = field(default_factory=dict)
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,7 +109,7 @@ class IcebergTarget:
         self._commit(table, event, payload, head.after(event, self.layout.name, self.epoch))
 
     def _commit(self, table: Table | None, event: Event, payload: Payload, head: Head) -> None:
-        offered = nullable(payload.schema)
+        offered = described(nullable(payload.schema), self.descriptions)
         gone: list[DataFile] = []
         if table is None:
             transaction = self._create(offered)
