@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from typer.testing import CliRunner
 
 from tests.support.pipelines.json_pipeline import JsonPipeline
@@ -16,10 +19,21 @@ from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.ledger import Ledger
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 COMPACTS = {
     "spark.sql.streaming.fileSink.log.compactInterval": "3",
     "spark.sql.streaming.fileSink.log.cleanupDelay": "0",
 }
+
+
+@pytest.fixture
+def compacts_often(spark: SparkSession) -> Iterator[dict[str, str]]:
+    """Settings of the shared session, for one test."""
+    yield COMPACTS
+    for name in COMPACTS:
+        spark.conf.unset(name)
 
 
 class Placed(RunnablePipeline):
@@ -57,10 +71,10 @@ def names(days: range) -> list[str]:
 
 
 def test_a_root_that_was_moved_and_a_copy_go_on_with_the_stream(
-    tmp_path: Path, spark: object
+    tmp_path: Path, compacts_often: dict[str, str]
 ) -> None:
     mill = PlacedOrders(tmp_path / "mill")
-    mill.spec["spark"] = {"conf": COMPACTS}
+    mill.spec["spark"] = {"conf": compacts_often}
     mill.__post_init__()
     for run, days in (("first", range(1, 4)), ("second", range(4, 6))):
         mill.deliver_days(days)
