@@ -17,12 +17,7 @@ from tidemill.storage import documents
 
 @pytest.fixture
 def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlayedChain:
-    chain = PlayedChain(tmp_path)
-    for name, value in chain.first.environ.items():
-        monkeypatch.setenv(name, value)
-    chain.append(1)
-    chain.second.turn()
-    return chain
+    return PlayedChain.begun(tmp_path, monkeypatch)
 
 
 def test_where_nothing_is_due_nothing_is_done(tidemill: Tidemill, chain: PlayedChain) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import textwrap
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from tests.support.inner_members import members_of
+from tests.test_boundaries import modules_of
+from tidemill.contract.project import REPOSITORY
 
 # Whether a library documents a name of one of its modules; '' stands for the module itself.
 Public = Callable[[str, str], bool]
@@ -77,6 +80,27 @@ def sources(folder: Path, adapter: Path) -> Iterator[tuple[Path, str]]:
     for file in sorted(folder.rglob("*.py")):
         if adapter not in file.parents:
             yield file, file.read_text(encoding="utf-8")
+
+
+def lines_found(
+    files: Iterable[tuple[Path, str]], look: Callable[[str], Iterable[int]]
+) -> list[str]:
+    """The places that a look at the text of each file finds, such as `plugins/a.py:3`."""
+    return [f"{file.relative_to(REPOSITORY)}:{line}" for file, text in files for line in look(text)]
+
+
+def own_classes(package: str, folder: Path, adapter: str) -> Iterator[type]:
+    """The classes that are defined in a package and not in its adapter.
+
+    Args:
+        folder: Where the package is.
+        adapter: A package in it.
+    """
+    for name in modules_of(package, folder):
+        if not name.startswith(adapter):
+            for _, kind in inspect.getmembers(importlib.import_module(name), inspect.isclass):
+                if kind.__module__ == name:
+                    yield kind
 
 
 def _is_private(name: str, members: Collection[str]) -> bool:

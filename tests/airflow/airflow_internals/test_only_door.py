@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-from collections.abc import Iterator
-
 import airflow.sdk
 import pytest
 from airflow.sdk import DAG, BaseOperator
 
 from tests.support.private_uses import (
+    lines_found,
+    own_classes,
     private_attributes,
     private_imports,
     private_of_bases,
     sources,
 )
-from tests.test_boundaries import modules_of
 from tidemill.contract.project import REPOSITORY
 
 PLUGINS = REPOSITORY / "plugins"
@@ -44,33 +41,17 @@ def is_public(module: str, name: str) -> bool:
     return names is None or name in names
 
 
-def own_classes() -> Iterator[type]:
-    """The classes of the plugin that are not of the adapter."""
-    for name in modules_of("tidemill_airflow", PLUGINS):
-        if not name.startswith("tidemill_airflow.airflow_internals"):
-            for _, kind in inspect.getmembers(importlib.import_module(name), inspect.isclass):
-                if kind.__module__ == name:
-                    yield kind
-
-
 def test_no_other_module_imports_a_private_part() -> None:
-    assert [
-        f"{file.relative_to(REPOSITORY)}:{line}"
-        for file, text in FILES
-        for line in private_imports(text, "airflow", is_public)
-    ] == []
+    assert lines_found(FILES, lambda text: private_imports(text, "airflow", is_public)) == []
 
 
 def test_no_other_module_touches_a_private_attribute() -> None:
-    assert [
-        f"{file.relative_to(REPOSITORY)}:{line}"
-        for file, text in FILES
-        for line in private_attributes(text)
-    ] == []
+    assert lines_found(FILES, private_attributes) == []
 
 
 def test_no_other_class_shares_a_private_name_with_a_base_of_airflows() -> None:
-    kinds = set(own_classes())
+    package = "tidemill_airflow"
+    kinds = set(own_classes(package, PLUGINS, f"{package}.airflow_internals"))
     assert len(kinds) > 20
     shared = {kind.__qualname__: private_of_bases(kind, "airflow") for kind in kinds}
     assert {name: names for name, names in shared.items() if names} == {}

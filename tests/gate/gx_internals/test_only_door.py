@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Iterator
 
 import great_expectations as gx
@@ -12,12 +11,13 @@ from great_expectations.checkpoint.actions import ValidationAction
 
 from tests.support.inner_members import declared
 from tests.support.private_uses import (
+    lines_found,
+    own_classes,
     private_attributes,
     private_imports,
     private_of_bases,
     sources,
 )
-from tests.test_boundaries import modules_of
 from tidemill.contract.project import REPOSITORY
 from tidemill.gate import gx_internals
 
@@ -49,33 +49,19 @@ def private_members() -> Iterator[str]:
 MEMBERS = frozenset(private_members())
 
 
-def own_classes() -> Iterator[type]:
-    """The classes of the gate that are not of the adapter."""
-    for name in modules_of("tidemill.gate", SPARK_JOBS):
-        if not name.startswith("tidemill.gate.gx_internals"):
-            for _, kind in inspect.getmembers(importlib.import_module(name), inspect.isclass):
-                if kind.__module__ == name:
-                    yield kind
-
-
 def test_no_other_module_imports_a_private_part() -> None:
-    assert [
-        f"{file.relative_to(REPOSITORY)}:{line}"
-        for file, text in sources(SPARK_JOBS, ADAPTER)
-        for line in private_imports(text, LIBRARY, is_public)
-    ] == []
+    files = sources(SPARK_JOBS, ADAPTER)
+    assert lines_found(files, lambda text: private_imports(text, LIBRARY, is_public)) == []
 
 
 def test_no_other_module_of_the_gate_touches_a_private_attribute() -> None:
-    assert [
-        f"{file.relative_to(REPOSITORY)}:{line}"
-        for file, text in sources(GATE, ADAPTER)
-        for line in private_attributes(text, MEMBERS)
-    ] == []
+    files = sources(GATE, ADAPTER)
+    assert lines_found(files, lambda text: private_attributes(text, MEMBERS)) == []
 
 
 def test_no_other_class_shares_a_private_name_with_a_base_of_great_expectations() -> None:
-    shared = {kind.__qualname__: private_of_bases(kind, LIBRARY) for kind in own_classes()}
+    kinds = own_classes("tidemill.gate", SPARK_JOBS, "tidemill.gate.gx_internals")
+    shared = {kind.__qualname__: private_of_bases(kind, LIBRARY) for kind in kinds}
     assert {"ResultsPage", "SuitePage", "PageView"} <= shared.keys()
     assert {name: names for name, names in shared.items() if names} == {}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import pytest
 from deltalake import DeltaTable
 
 from tests.support.histories.chained_history import ORDERS, ChainedHistory
@@ -81,6 +82,16 @@ class PlayedChain:
             partition_by={"d": "on_day"},
             ddl="id long, at timestamp, on_day date",
         )
+
+    @classmethod
+    def begun(cls, home: Path, monkeypatch: pytest.MonkeyPatch) -> PlayedChain:
+        """One whose second pipeline has read an increment, and which commands find."""
+        chain = cls(home)
+        for name, value in chain.first.environ.items():
+            monkeypatch.setenv(name, value)
+        chain.append(1)
+        chain.second.turn()
+        return chain
 
     # -- the first pipeline ------------------------------------------------------------------
 
