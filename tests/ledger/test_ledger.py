@@ -12,7 +12,8 @@ import pytest
 from tests.support.histories.history_builder import History, reject, row, rows, tree
 from tests.support.histories.spark_log_builder import write_commit
 from tests.support.listed_folders import listings
-from tidemill.ledger.ledger import LedgerGap, StartUnknown
+from tidemill.ledger.ledger import LedgerGap
+from tidemill.ledger.start_list import StartUnknown
 
 
 def test_a_batch_knows_what_it_read_and_wrote(history: History) -> None:

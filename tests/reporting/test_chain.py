@@ -10,6 +10,7 @@ from tests.support.histories.played_chain import PlayedChain
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.project import Project
 from tidemill.reporting.chain import Chain, chains_of, read_abouts
+from tidemill.reporting.due import read_due
 from tidemill.reporting.status_document import StatusDocument
 from tidemill.storage import documents
 
@@ -17,16 +18,11 @@ from tidemill.storage import documents
 @pytest.fixture
 def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlayedChain:
     """Three pipelines; the last one has not run."""
-    chain = PlayedChain(tmp_path)
-    for name, value in chain.first.environ.items():
-        monkeypatch.setenv(name, value)
-    chain.append(1)
-    chain.second.turn()
-    return chain
+    return PlayedChain.begun(tmp_path, monkeypatch)
 
 
 def chain_of(chain: PlayedChain, name: str) -> Chain:
-    return chains_of([name], read_abouts(chain.first.root))[name]
+    return chains_of([name], read_abouts(chain.first.root), read_due)[name]
 
 
 def neighbours(found: Chain) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

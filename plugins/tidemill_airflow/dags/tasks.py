@@ -48,8 +48,7 @@ def tasks(
     told.pop("on_success_callback", None)
     well = [notice.ended] if notice else []
     first = doctor(task_id="doctor", pipeline=name, **step_args(spec, "doctor"), **told)
-    read = (one.reads_pipeline for one in (*spec.sources.values(), *spec.statics.values()))
-    ingest[-1].inlets.extend(table_alias(upstream) for upstream in read if upstream)
+    ingest[-1].inlets.extend(map(table_alias, spec.tables_read.values()))
     ingest[-1].inlets.extend(assets_of(spec.assets.inlets))
     outlets = assets_of(spec.assets.outlets)
     if not spec.published:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cache
+
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import HTMLResponse
 
@@ -12,6 +15,7 @@ from tidemill.reporting.due import due_in_words, read_due
 from tidemill.reporting.effective_spec import Setting, effective_spec
 from tidemill.reporting.pipeline_history import PipelineHistory, read_history
 from tidemill.reporting.standing import PipelineStanding, read_standing
+from tidemill.sources.due import Due
 from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.root import existing_root
@@ -58,8 +62,8 @@ def _page(name: str, session: SessionDep, user: GetUserDep) -> HTMLResponse:
         problem=problem or unread,
         newest_rows=_rows(history),
         standing=_standing(name),
-        chain=_readable_chain(name, user),
-        due=[due_in_words(name, one) for one in read_due(name)],
+        chain=_readable_chain(name, user, due_in := cache(read_due)),
+        due=[due_in_words(name, one) for one in due_in(name)],
         dag_id=(dag := dag_of(name)),
         queued=len(queued_while_paused(dag, session)),
     )
@@ -89,9 +93,9 @@ def _standing(name: str) -> PipelineStanding | None:
         return None
 
 
-def _readable_chain(name: str, user: GetUserDep) -> Chain:
+def _readable_chain(name: str, user: GetUserDep, due_in: Callable[[str], Sequence[Due]]) -> Chain:
     """The neighbours of a pipeline that the user may read."""
-    chain = chains_of([name], read_abouts(existing_root()))[name]
+    chain = chains_of([name], read_abouts(existing_root()), due_in)[name]
     return chain.among(permitted(chain.dag_ids, user))
 
 

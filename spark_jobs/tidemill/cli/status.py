@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, tzinfo
+from functools import cache
 from typing import Annotated
 
 from typer import Argument, Exit, Option
@@ -60,7 +61,7 @@ def status(
       tidemill status tides
       tidemill status --fail-on held,overdue,behind
     """
-    screen, failing = Screen(json, csv), states_of(fail_on)
+    screen, failing, due_in = Screen(json, csv), states_of(fail_on), cache(read_due)
     if name is not None:
         try:
             standing = read_standing(existing_root(), find(name))
@@ -71,12 +72,12 @@ def status(
             screen.document({"pipelines": [{"pipeline": name, "error": error.as_dict()}]})
             raise Exit(int(error.exit_code)) from error
         if json:
-            found = [due.model_dump(mode="json") for due in read_due(name)]
+            found = [due.model_dump(mode="json") for due in due_in(name)]
             abouts = {**read_abouts(existing_root()), name: standing.about}
             added = {
                 "error": None,
                 "due": found,
-                "chain": chains_of([name], abouts)[name].model_dump(mode="json"),
+                "chain": chains_of([name], abouts, due_in)[name].model_dump(mode="json"),
                 "standing": standing.model_dump(mode="json"),
                 "given_up": _given_up(name),
             }
@@ -84,7 +85,7 @@ def status(
         else:
             screen.line(f"state: {standing.state}")
             _show(one, screen, zone_of(name, utc))
-            for due in read_due(name):
+            for due in due_in(name):
                 screen.line(due_in_words(name, due))
             if lost := _given_up(name):
                 screen.line(lost)
@@ -92,7 +93,7 @@ def status(
     every = by_attention(read_standing(existing_root(), spec) for spec in listed_pipelines())
     if json:
         abouts = {one.pipeline: one.about for one in every}
-        chains = chains_of(abouts, abouts)
+        chains = chains_of(abouts, abouts, due_in)
         screen.document(
             {
                 "pipelines": [

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from tidemill.ledger.ledger import Ledger, StartUnknown
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.start_list import StartUnknown
 from tidemill.ledger.static_pins import BATCH, BatchTime, StaticPin, pin_batch
 
 
@@ -24,10 +25,6 @@ def with_batch_time(
         return dict(pins)
     planner = ledger.planner_of(batch)
     if planner is None:
-        raise StartUnknown(
-            f"{ledger.folder / 'starts'} has no start that batch {batch} could come from.",
-            remedy="Restore it from a backup.",
-            batch=batch,
-        )
+        raise StartUnknown.of(ledger.folder / "starts", batch)
     pin = pin_batch(BatchTime(at=planner.at, run_id=planner.run_id))
     return {**pins, **dict.fromkeys(missing, pin)}

@@ -40,16 +40,7 @@ from tidemill.spark_logs.spark_files import spark_files, with_checksums
 from tidemill.storage import documents
 from tidemill.storage.sync import sync
 
-__all__ = [
-    "Batch",
-    "Counts",
-    "InputFile",
-    "Ledger",
-    "LedgerGap",
-    "OutputFile",
-    "Start",
-    "StartUnknown",
-]
+__all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
 
 
 Inspect = Callable[[Batch], Batch]
@@ -269,11 +260,7 @@ class Ledger:
         commit = checkpoint.commits[number]
         made_by = next((start for start in reversed(starts) if start.last_written < number), None)
         if made_by is None:
-            raise StartUnknown(
-                f"{self._starts} has no start that batch {number} could come from.",
-                remedy="Restore it from a backup.",
-                batch=number,
-            )
+            raise StartUnknown.of(self._starts, number)
         keeps_null = note is not None and note.null_partition == "keep"
         outputs = output_files(files, self.sink, made_by.write_format, keeps_null=keeps_null)
         return Batch(

@@ -12,6 +12,15 @@ from tidemill.storage import documents
 class StartUnknown(Refused):
     """Nothing says with which code a batch was made; carries `batch`."""
 
+    @classmethod
+    def of(cls, folder: Path, batch: int) -> "StartUnknown":
+        """Nothing in a folder of starts can have made a batch."""
+        return cls(
+            f"{folder} has no start that batch {batch} could come from.",
+            remedy="Restore it from a backup.",
+            batch=batch,
+        )
+
 
 class StartList(Sequence[Start]):
     """The starts in order. Their names are listed at once, since their numbers have gaps.

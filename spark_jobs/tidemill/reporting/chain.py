@@ -1,14 +1,12 @@
-"""A pipeline's neighbours in a chain: whose tables it reads, which pipelines read its own."""
+"""A pipeline's neighbours in a chain: the pipelines that it reads from, and those that read it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
-from tidemill.reporting.due import read_due
 from tidemill.reporting.standing import listed_pipelines, read_about
 from tidemill.reporting.status_document import About, TableRead
 from tidemill.sources.due import Due
@@ -58,13 +56,17 @@ def read_abouts(root: Path) -> dict[str, About]:
     return found
 
 
-def chains_of(names: Iterable[str], abouts: Mapping[str, About]) -> dict[str, Chain]:
+def chains_of(
+    names: Iterable[str],
+    abouts: Mapping[str, About],
+    due_in: Callable[[str], Sequence[Due]],
+) -> dict[str, Chain]:
     """The chain of each of some pipelines.
 
     Args:
         abouts: Every pipeline -> what its spec says.
+        due_in: `read_due`, which may be asked for one pipeline several times.
     """
-    due_in = cache(read_due)
     read_by = {reader: about.tables_read or () for reader, about in abouts.items()}
     readers: defaultdict[str, list[tuple[str, TableRead]]] = defaultdict(list)
     for reader, tables in read_by.items():

@@ -40,10 +40,7 @@ def about_spec(name: str, spec: Spec, path: Path) -> About:
         targets=tuple(target.name for target in spec.publish) if spec.published else (),
         expect_seconds=None if expect is None else (expect.every + expect.grace).total_seconds(),
         tables_read=tuple(
-            TableRead(pipeline=one.reads_pipeline, input=f"{part}.{own}")
-            for part, inputs in (("sources", spec.sources), ("statics", spec.statics))
-            for own, one in inputs.items()
-            if one.reads_pipeline is not None
+            TableRead(pipeline=read, input=field) for field, read in spec.tables_read.items()
         ),
         spec_time=stamp_of(path),
     )

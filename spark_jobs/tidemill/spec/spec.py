@@ -214,6 +214,13 @@ class Spec(Model):
         statics = {f"statics.{n}": one.as_source for n, one in self.statics.items()}
         return sources | {field: one for field, one in statics.items() if one is not None}
 
+    @property
+    def tables_read(self) -> dict[str, str]:
+        """Field of the spec -> the pipeline whose table is read there, likewise."""
+        sources = {f"sources.{n}": one.reads_pipeline for n, one in self.sources.items()}
+        statics = {f"statics.{n}": one.reads_pipeline for n, one in self.statics.items()}
+        return {field: read for field, read in (sources | statics).items() if read is not None}
+
     def event_time_of(self, source: str) -> EventTime | None:
         """The event time of one source's rows."""
         return self.sources[source].event_time or self.event_time

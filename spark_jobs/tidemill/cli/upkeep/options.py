@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
@@ -42,19 +42,24 @@ WORDS = {
 
 
 def chosen(name: str | None, every: bool) -> list[SpecFile]:
-    """The pipelines that a person chose.
+    """The pipelines that a person chose, as `chosen_of` several names."""
+    return chosen_of(() if name is None else (name,), every)
+
+
+def chosen_of(names: Sequence[str], every: bool) -> list[SpecFile]:
+    """The pipelines that a person chose, each once.
 
     Raises:
         UsageError: neither or both of a pipeline and --all were given, or there is no such
             pipeline, or no root.
     """
     root = existing_root()
-    if (name is None) is not every:
+    if bool(names) is every:
         raise UsageError(
-            "Upkeep needs either a pipeline or --all.", remedy="Give one of them.", name=name
+            "Either a pipeline or --all is needed.", remedy="Give one of them.", names=names
         )
-    if name is not None:
-        return [find(name)]
+    if names:
+        return [find(name) for name in dict.fromkeys(names)]
     return [one for one in spec_files() if (root / one.name).is_dir()]
 
 

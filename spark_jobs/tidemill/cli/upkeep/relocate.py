@@ -11,12 +11,9 @@ from typer import Argument, Option
 from tidemill.cli.completion import pipelines
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, Screen
-from tidemill.cli.upkeep.options import Apply, Every
+from tidemill.cli.upkeep.options import Apply, Every, chosen_of
 from tidemill.contract.counted import bytes_in_words, counted
-from tidemill.contract.errors import UsageError
-from tidemill.spec.catalog import spec_files
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.spec.root import existing_root
 
 if TYPE_CHECKING:
     from tidemill.steps.decisions.copy_pipelines import CopyPlan
@@ -51,7 +48,8 @@ def relocate(
       tidemill relocate --all --apply
       tidemill relocate tides --copy-to /srv/tidemill-test --apply
     """
-    screen, chosen = Screen(json), _chosen(names or [], every)
+    screen = Screen(json)
+    chosen = [open_pipeline(one.name) for one in chosen_of(names or (), every)]
     if copy_to is None:
         found = [_moved(screen, one, apply=apply) for one in chosen]
     else:
@@ -60,17 +58,6 @@ def relocate(
         screen.line("nothing was written: --apply does it")
     if json:
         screen.document({"applied": apply, "pipelines": found})
-
-
-def _chosen(names: Sequence[str], every: bool) -> list[Pipeline]:
-    root = existing_root()
-    if bool(names) is every:
-        raise UsageError(
-            "Relocate needs either pipelines or --all.", remedy="Give one of them.", names=names
-        )
-    if every:
-        names = [one.name for one in spec_files() if (root / one.name).is_dir()]
-    return [open_pipeline(name) for name in dict.fromkeys(names)]
 
 
 def _moved(screen: Screen, pipeline: Pipeline, *, apply: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ refused.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +29,6 @@ def born_schema(table_schema: dict[str, Any]) -> Schema:
     fields = [{**field, "nullable": True} for field in table_schema["fields"]]
     # Spark's notes of a column, nested ones too: its collation, its watermark.
     return Schema.from_json(json.dumps(_without_metadata({"type": "struct", "fields": fields})))
-
-
-def described(schema: Schema, descriptions: Mapping[str, str]) -> Schema:
-    """The columns with their descriptions, as Delta's readers look for them.
-
-    Args:
-        descriptions: Column -> text.
-    """
-    return Schema(
-        [
-            Field(
-                one.name,
-                one.type,
-                nullable=one.nullable,
-                metadata={**one.metadata, "comment": text},
-            )
-            if (text := descriptions.get(one.name))
-            else one
-            for one in schema.fields
-        ]
-    )
 
 
 def file_fields(footer: Footer) -> dict[str, Field]:

@@ -22,8 +22,9 @@ from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.replace import replace_all
 from tidemill.publish.delta.rewrite import Rewrite, rewrite
 from tidemill.publish.delta.statistics import delta_statistics
-from tidemill.publish.delta.table_schema import described, new_columns
+from tidemill.publish.delta.table_schema import new_columns
 from tidemill.publish.delta.table_sync import sync_table
+from tidemill.publish.descriptions import described
 from tidemill.publish.payload import Payload
 from tidemill.publish.target import HeadUnexplained
 from tidemill.spec.output import OutputMode
@@ -154,7 +155,7 @@ class DeltaTarget:
         Raises:
             SnapshotStale: columns were added first, in a commit of their own.
         """
-        offered = described(Schema.from_arrow(payload.schema), self.descriptions)
+        offered = Schema.from_arrow(described(payload.schema, self.descriptions, "comment"))
         if table is None or event.kind == "replace":
             return offered
         added = new_columns(table.schema(), offered) if payload.files else []

@@ -1,6 +1,6 @@
 """Compares the columns of an Iceberg table with those of an event, and changes the table's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
@@ -21,20 +21,6 @@ class PartitionsChanged(Refused):
 def nullable(schema: pa.Schema) -> pa.Schema:
     """The columns as an Iceberg table has them: everything nullable, and types that it knows."""
     return pa.schema([_field(field) for field in schema])
-
-
-def described(schema: pa.Schema, descriptions: Mapping[str, str]) -> pa.Schema:
-    """The columns with their descriptions, as PyIceberg takes them into a table.
-
-    Args:
-        descriptions: Column -> text.
-    """
-    return pa.schema(
-        [
-            field.with_metadata({"doc": text}) if (text := descriptions.get(field.name)) else field
-            for field in schema
-        ]
-    )
 
 
 def columns_of(table: Table) -> pa.Schema:

@@ -22,6 +22,7 @@ from tidemill.contract.errors import TransientError
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
+from tidemill.publish.descriptions import described
 from tidemill.publish.head import Head, TableTaken, Turn
 from tidemill.publish.iceberg.catalog import LOST_RACES, open_catalog, ours
 from tidemill.publish.iceberg.columns import (
@@ -29,7 +30,6 @@ from tidemill.publish.iceberg.columns import (
     check_partitions,
     columns_of,
     create_columns,
-    described,
     nullable,
     replace_columns,
 )
@@ -109,7 +109,7 @@ class IcebergTarget:
         self._commit(table, event, payload, head.after(event, self.layout.name, self.epoch))
 
     def _commit(self, table: Table | None, event: Event, payload: Payload, head: Head) -> None:
-        offered = described(nullable(payload.schema), self.descriptions)
+        offered = described(nullable(payload.schema), self.descriptions, "doc")
         gone: list[DataFile] = []
         if table is None:
             transaction = self._create(offered)

@@ -193,7 +193,6 @@ def _reaches(pipeline: Pipeline, copied: set[str]) -> Iterator[tuple[str, str]]:
     for name, topics in spec.sources_of(KafkaSource).items():
         if topics.commit_to_group is not None:
             yield f"sources.{name}.commit_to_group", "the copy would move the group's offsets"
-    for kind, inputs in (("sources", spec.sources), ("statics", spec.statics)):
-        for name, one in inputs.items():
-            if one.reads_pipeline is not None and one.reads_pipeline not in copied:
-                yield f"{kind}.{name}", f"it reads {one.reads_pipeline}, which is not copied"
+    for field, read in spec.tables_read.items():
+        if read not in copied:
+            yield field, f"it reads {read}, which is not copied"

@@ -155,6 +155,5 @@ def _readers(name: str, environ: Mapping[str, str]) -> Iterator[str]:
             spec = file.load(environ)
         except TidemillError:
             continue
-        inputs = (*spec.sources.values(), *spec.statics.values())
-        if file.name != name and any(one.reads_pipeline == name for one in inputs):
+        if file.name != name and name in spec.tables_read.values():
             yield file.name

@@ -20,12 +20,10 @@ def problems_of_chains(
     Args:
         name: The pipeline of the spec.
     """
-    for part, inputs in (("sources", spec.sources), ("statics", spec.statics)):
-        for own, one in inputs.items():
-            if one.reads_pipeline is not None:
-                at = (part, own, "pipeline")
-                for what, remedy in _problems(name, one.reads_pipeline, part, environ):
-                    yield at, f"{part}.{own} {what}", remedy
+    for field, upstream in spec.tables_read.items():
+        part, _, own = field.partition(".")
+        for what, remedy in _problems(name, upstream, part, environ):
+            yield (part, own, "pipeline"), f"{field} {what}", remedy
 
 
 def _problems(
@@ -72,8 +70,7 @@ def _circle(name: str, upstream: str, environ: Mapping[str, str]) -> list[str]:
 
 def _upstreams(name: str, environ: Mapping[str, str]) -> list[str]:
     spec = _spec_of(name, environ)
-    inputs = () if spec is None else (*spec.sources.values(), *spec.statics.values())
-    return [one.reads_pipeline for one in inputs if one.reads_pipeline is not None]
+    return [] if spec is None else [*spec.tables_read.values()]
 
 
 def _spec_of(name: str, environ: Mapping[str, str]) -> Spec | None:
