@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from tidemill.spec.iceberg_target import IcebergTarget
 from tidemill.spec.model import Disagreement
-from tidemill.spec.output import Output, OutputMode
+from tidemill.spec.output import OutputMode
 from tidemill.spec.targets import KafkaTarget, MariaDbTarget, PostgresTarget
 
 
@@ -81,9 +81,3 @@ def test_a_catalogue_has_a_type_or_a_connection() -> None:
     assert (
         iceberg(conn_id=None, properties={"type": "glue"}).name == "iceberg.tidemill.sales.orders"
     )
-
-
-@pytest.mark.parametrize("mode", [OutputMode.UPDATE, OutputMode.COMPLETE])
-def test_an_iceberg_table_takes_appended_rows_alone(mode: OutputMode) -> None:
-    with pytest.raises(Disagreement):
-        iceberg().agree(Output(mode=mode, keys=("id",)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -42,9 +42,17 @@ Places = Mapping[int, pa.Array]
 """File number -> row numbers within it, ascending."""
 
 
+class KeyedRows(Protocol):
+    """A file whose rows have keys."""
+
+    def chunks(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Its rows, always in the same order, with exactly the columns of a schema."""
+        ...
+
+
 @dataclass(frozen=True)
 class KeyedFile:
-    """A Parquet file whose rows have keys.
+    """A Parquet file on a local disk whose rows have keys.
 
     Args:
         partition: Partition column -> value as it is in the directory's name.
@@ -52,6 +60,9 @@ class KeyedFile:
 
     path: Path
     partition: Mapping[str, str | None]
+
+    def chunks(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        return row_chunks(self.path, self.partition, schema)
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ class Doubled:
     rows: int
 
 
-def doubled(files: Sequence[KeyedFile], keys: pa.Schema) -> Doubled | None:
+def doubled(files: Sequence[KeyedRows], keys: pa.Schema) -> Doubled | None:
     """A key that several rows have, or None where every row has its own.
 
     Args:
@@ -82,7 +93,7 @@ def doubled(files: Sequence[KeyedFile], keys: pa.Schema) -> Doubled | None:
     return Doubled(_key_at(files[file], row, keys), rows)
 
 
-def last_of_each(files: Sequence[KeyedFile], keys: pa.Schema) -> Places:
+def last_of_each(files: Sequence[KeyedRows], keys: pa.Schema) -> Places:
     """For each key the last row that has it, in the order of the files."""
     with _connect() as connection:
         connection.register("keyed", _keyed(files, keys))
@@ -90,7 +101,7 @@ def last_of_each(files: Sequence[KeyedFile], keys: pa.Schema) -> Places:
 
 
 def with_keys_of(
-    files: Sequence[KeyedFile], others: Sequence[KeyedFile], keys: pa.Schema
+    files: Sequence[KeyedRows], others: Sequence[KeyedRows], keys: pa.Schema
 ) -> Places:
     """The rows whose key a row of other files has too."""
     with _connect() as connection:
@@ -101,12 +112,12 @@ def with_keys_of(
 
 
 def rows_at(
-    file: KeyedFile, places: pa.Array, schema: pa.Schema, *, inverted: bool = False
+    file: KeyedRows, places: pa.Array, schema: pa.Schema, *, inverted: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """The rows at some places of a file, or all others, in their order."""
     numbers = places.to_numpy(zero_copy_only=False)
     start = 0
-    for chunk in row_chunks(file.path, file.partition, schema):
+    for chunk in file.chunks(schema):
         end = start + chunk.num_rows
         here = numbers[np.searchsorted(numbers, start) : np.searchsorted(numbers, end)] - start
         wanted = np.full(chunk.num_rows, inverted)
@@ -117,18 +128,18 @@ def rows_at(
         start = end
 
 
-def _keyed(files: Sequence[KeyedFile], keys: pa.Schema) -> pa.RecordBatchReader:
+def _keyed(files: Sequence[KeyedRows], keys: pa.Schema) -> pa.RecordBatchReader:
     fields = [("key", pa.struct(list(keys))), ("file", pa.int64()), ("row", pa.int64())]
     schema = pa.schema(fields)
     return pa.RecordBatchReader.from_batches(schema, _numbered(files, keys, schema))
 
 
 def _numbered(
-    files: Sequence[KeyedFile], keys: pa.Schema, schema: pa.Schema
+    files: Sequence[KeyedRows], keys: pa.Schema, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     for number, file in enumerate(files):
         start = 0
-        for chunk in row_chunks(file.path, file.partition, keys):
+        for chunk in file.chunks(keys):
             rows = chunk.num_rows
             columns = [
                 pa.StructArray.from_arrays(chunk.columns, fields=list(keys)),
@@ -154,8 +165,8 @@ def _places(connection: duckdb.DuckDBPyConnection, query: str) -> Places:
     }
 
 
-def _key_at(file: KeyedFile, row: int, keys: pa.Schema) -> Mapping[str, Any]:
-    for chunk in row_chunks(file.path, file.partition, keys):
+def _key_at(file: KeyedRows, row: int, keys: pa.Schema) -> Mapping[str, Any]:
+    for chunk in file.chunks(keys):
         if row < chunk.num_rows:
             return _row(chunk, row)
         row -= chunk.num_rows

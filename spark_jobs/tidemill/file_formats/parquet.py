@@ -107,8 +107,7 @@ def read_footer(path: Path) -> Footer:
     """
     try:
         size = path.stat().st_size
-        metadata = pq.read_metadata(path)
-        schema = metadata.schema.to_arrow_schema()
+        return footer_of(pq.read_metadata(path), size)
     except FileNotFoundError as error:
         raise MissingDataFile(path) from error
     except (pa.ArrowException, OSError) as error:
@@ -119,6 +118,15 @@ def read_footer(path: Path) -> Footer:
             size=size,
             reason=str(error),
         ) from error
+
+
+def footer_of(metadata: pq.FileMetaData, size: int) -> Footer:
+    """A footer as PyArrow has read or written it.
+
+    Args:
+        size: The file's bytes.
+    """
+    schema = metadata.schema.to_arrow_schema()
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     # Arrow writes an empty table as an empty row group without statistics, Spark as none at all.
     groups = [group for group in groups if group.num_rows]

@@ -6,12 +6,11 @@ from pydantic import StringConstraints, model_validator
 
 from tidemill.spec.base_target import BaseTarget, target_name
 from tidemill.spec.model import Disagreement, PlainName
-from tidemill.spec.output import Output, OutputMode
 from tidemill.spec.secret_setting import is_secret
 
 
 class IcebergTarget(BaseTarget):
-    """A table in an Apache Iceberg catalogue, of the same Parquet files as the Delta table.
+    """A table in an Apache Iceberg catalogue; of the Delta table's own files in mode `append`.
 
     Attributes:
         table: Namespace and name, such as `sales.orders`; created where it does not exist.
@@ -48,11 +47,3 @@ class IcebergTarget(BaseTarget):
             msg = f"'{secret}' would put a secret into a file; put it into the connection's extra"
             raise Disagreement(msg, "properties", secret)
         return self
-
-    def agree(self, output: Output, *at: str | int) -> None:
-        if output.mode is not OutputMode.APPEND:
-            msg = (
-                f"mode {output.mode} gives rows that replace others, and an Iceberg table takes "
-                "the files of mode append as they are; publish to delta or a database"
-            )
-            raise Disagreement(msg, *at)

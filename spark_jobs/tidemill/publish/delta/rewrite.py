@@ -16,18 +16,21 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction, RemoveAction
 
-from tidemill.file_formats.keyed_rows import KeyedFile, rows_at, with_keys_of
 from tidemill.file_formats.parquet import read_footer
 from tidemill.publish.delta.live_files import LiveFile, live_files
 from tidemill.publish.delta.statistics import delta_statistics
 from tidemill.publish.payload import Payload
+from tidemill.publish.payload_partitions import (
+    OPEN_FILES,
+    Rest,
+    Values,
+    partitions_of,
+    rest_of,
+    write_rows,
+)
 from tidemill.spark_logs.partition_paths import partition_directory
 from tidemill.spec.output import OutputMode
 from tidemill.storage.sync import sync
-
-# Files that are written at the same time; a process may not have many more open.
-OPEN_FILES = 100
-Values = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -50,13 +53,16 @@ def rewrite(
         name: What the new files' names begin with.
     """
     live = live_files(table, root) if table else []
-    touched = list(_partitions(payload))
+    touched = list(partitions_of(payload))
     if payload.mode is OutputMode.COMPLETE:
-        rest: list[tuple[LiveFile, pa.Array]] = []
+        rest: list[Rest[LiveFile]] = []
         removed = live
     else:
-        rest = _outlived(live, touched, payload)
-        removed = [file for file, _ in rest]
+        names = payload.partition_by
+        placed = ((tuple(file.partition[name] for name in names), file) for file in live)
+        keys = pa.schema([payload.schema.field(key) for key in payload.keys])
+        rest = rest_of(placed, set(touched), payload, keys)
+        removed = [one.file for one in rest]
     writer = _Writer(root, schema, payload, name)
     return Rewrite(
         [file.removal() for file in removed],
@@ -87,7 +93,7 @@ class _Writer:
         return pa.schema([field for field in self.schema if field.name not in self.partitions])
 
     def write(
-        self, partitions: Sequence[Values], rest: Sequence[tuple[LiveFile, pa.Array]]
+        self, partitions: Sequence[Values], rest: Sequence[Rest[LiveFile]]
     ) -> Iterator[AddAction]:
         inside = self.inside
         paths = {values: self._path(values) for values in partitions}
@@ -96,18 +102,7 @@ class _Writer:
             for values, path in paths.items():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 writers[values] = stack.enter_context(pq.ParquetWriter(path, inside))
-            for file, replaced in rest:
-                values = tuple(file.partition[name] for name in self.partitions)
-                if values in writers:
-                    for chunk in rows_at(file, replaced, inside, inverted=True):
-                        writers[values].write_batch(chunk)
-            for _, chunk in self.payload.read():
-                for values, rows in _split(chunk, self.partitions):
-                    if values in writers:
-                        columns = [rows.column(field.name).cast(field.type) for field in inside]
-                        writers[values].write_batch(
-                            pa.RecordBatch.from_arrays(columns, schema=inside)
-                        )
+            write_rows(writers, inside, self.payload, rest)
         sync(paths.values(), self.root.parent)
         for values, path in paths.items():
             footer = read_footer(path)
@@ -123,39 +118,3 @@ class _Writer:
     def _path(self, values: Values) -> Path:
         folder = partition_directory(dict(zip(self.partitions, values, strict=True)))
         return self.root / folder / f"{self.name}-{uuid.uuid4().hex}.parquet"
-
-
-def _outlived(
-    live: Sequence[LiveFile], touched: Sequence[Values], payload: Payload
-) -> list[tuple[LiveFile, pa.Array]]:
-    """The files of which the payload replaces rows, and which rows these are."""
-    names = payload.partition_by
-    near = [f for f in live if tuple(f.partition[name] for name in names) in set(touched)]
-    keys = pa.schema([payload.schema.field(key) for key in payload.keys])
-    incoming = [KeyedFile(file.path, file.partition) for file in payload.files]
-    return [(near[number], rows) for number, rows in with_keys_of(near, incoming, keys).items()]
-
-
-def _partitions(payload: Payload) -> Iterator[Values]:
-    """The partitions that a payload has rows in, each once."""
-    seen: set[Values] = set()
-    for _, chunk in payload.read():
-        for values, _ in _split(chunk, payload.partition_by):
-            if values not in seen:
-                seen.add(values)
-                yield values
-
-
-def _split(
-    chunk: pa.RecordBatch, partitions: Sequence[str]
-) -> Iterator[tuple[Values, pa.RecordBatch]]:
-    """The rows of a chunk by partition."""
-    if not partitions:
-        yield (), chunk
-        return
-    texts = [chunk.column(name).cast(pa.string()) for name in partitions]
-    rows: dict[Values, list[int]] = {}
-    for row, values in enumerate(zip(*(text.to_pylist() for text in texts), strict=True)):
-        rows.setdefault(values, []).append(row)
-    for values, numbers in rows.items():
-        yield values, chunk.take(pa.array(numbers))

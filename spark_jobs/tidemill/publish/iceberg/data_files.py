@@ -1,11 +1,11 @@
 """The sink's Parquet files as entries of an Iceberg manifest, and those that a swap removes.
 
-A file's partition columns are not in the file: an entry's partition record holds their values. The
-entries carry our own statistics, because a Parquet footer's may mislead readers (see
+The partition columns of such a file are not in the file: an entry's partition record holds their
+values. The entries carry our own statistics, because a Parquet footer's may mislead readers (see
 `file_formats.parquet`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -37,19 +37,31 @@ def data_files(metadata: TableMetadata, payload: Payload, columns: pa.Schema) ->
     partitions = [field.name for field in metadata.spec().fields]
     for file, footer in zip(payload.files, footers, strict=True):
         values = [partition_value(file.partition[n], columns.field(n).type) for n in partitions]
-        statistics: dict[str, Any] = _statistics(metadata, footer)
-        yield DataFile.from_args(
-            _table_format_version=metadata.format_version,
-            content=DataFileContent.DATA,
-            # Not a quoted URI: engines take a location's characters as they are.
-            file_path=f"file://{file.path.absolute()}",
-            file_format=FileFormat.PARQUET,
-            partition=Record(*values),
-            record_count=footer.rows,
-            file_size_in_bytes=footer.size,
-            spec_id=metadata.default_spec_id,
-            **statistics,
-        )
+        # Not a quoted URI: engines take a location's characters as they are.
+        yield data_file(metadata, f"file://{file.path.absolute()}", footer, values)
+
+
+def data_file(
+    metadata: TableMetadata, location: str, footer: Footer, partition: Sequence[Any]
+) -> DataFile:
+    """The entry of a Parquet file.
+
+    Args:
+        location: The file's, as the table's readers open it.
+        partition: The values of the table's partition columns, by `partition_value`.
+    """
+    statistics: dict[str, Any] = _statistics(metadata, footer)
+    return DataFile.from_args(
+        _table_format_version=metadata.format_version,
+        content=DataFileContent.DATA,
+        file_path=location,
+        file_format=FileFormat.PARQUET,
+        partition=Record(*partition),
+        record_count=footer.rows,
+        file_size_in_bytes=footer.size,
+        spec_id=metadata.default_spec_id,
+        **statistics,
+    )
 
 
 def swapped_out(table: Table, partitions: Partitions | None, columns: pa.Schema) -> list[DataFile]:
@@ -74,7 +86,7 @@ def swapped_out(table: Table, partitions: Partitions | None, columns: pa.Schema)
         )
         for value in partitions.values
     }
-    return [file for file in files if _place(table, file, partitions.columns) in wanted]
+    return [file for file in files if place(table, file, partitions.columns) in wanted]
 
 
 def partition_value(text: str | None, kind: pa.DataType) -> Any:
@@ -87,8 +99,12 @@ def partition_value(text: str | None, kind: pa.DataType) -> Any:
     return value.as_py()
 
 
-def _place(table: Table, file: DataFile, columns: Iterable[str]) -> tuple[Any, ...]:
-    """A file's values of some partition columns."""
+def place(table: Table, file: DataFile, columns: Iterable[str]) -> tuple[Any, ...]:
+    """A file's values of some partition columns.
+
+    Raises:
+        SwapUnfit: it holds rows of several of their values.
+    """
     names = [field.name for field in table.specs()[file.spec_id].fields]
     missing = [column for column in columns if column not in names]
     if missing:

@@ -1,20 +1,22 @@
-"""An Iceberg table as a target: each event is one snapshot that names the sink's own files.
+"""An Iceberg table as a target: each event is one snapshot.
 
-No file is copied. A swap removes the files of its partitions in the same snapshot, a replacement
-all of them. The catalogue accepts a commit only on the snapshot that was compared, so a writer that
-lost its lease loses that race, looks again, and finds a newer epoch.
+In mode `append` it names the sink's own files, without a copy; in `update` and `complete` rows are
+written into files of the table (see `rewrite`). A swap removes the files of its partitions in the
+same snapshot, a replacement all of them. The catalogue accepts a commit only on the snapshot that
+was compared, so a writer that lost its lease loses that race, looks again, and finds a newer epoch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.manifest import DataFile
-from pyiceberg.table import Table, Transaction
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from tidemill.contract.connections.airflow import connection
@@ -34,9 +36,11 @@ from tidemill.publish.iceberg.columns import (
     replace_columns,
 )
 from tidemill.publish.iceberg.data_files import data_files, swapped_out
+from tidemill.publish.iceberg.rewrite import PayloadWriter, Rewrite
 from tidemill.publish.iceberg.snapshots import SNAPSHOT, of_event, of_head, read_head
 from tidemill.publish.payload import Payload
 from tidemill.spec.iceberg_target import IcebergTarget as Given
+from tidemill.spec.output import OutputMode
 
 ATTEMPTS = 5
 WAIT_SECONDS = 0.1
@@ -44,10 +48,10 @@ WAIT_SECONDS = 0.1
 RETRIES = "commit.retry.num-retries"
 CREATED = {
     "format-version": "2",
-    # The files are the Delta table's too, and other engines may not delete them.
-    "gc.enabled": "false",
     "commit.manifest-merge.enabled": "true",
 }
+# The sink's files are the Delta table's too, and other engines may not delete them.
+SHARED = {"gc.enabled": "false"}
 
 
 class CatalogContended(TransientError):
@@ -110,41 +114,67 @@ class IcebergTarget:
 
     def _commit(self, table: Table | None, event: Event, payload: Payload, head: Head) -> None:
         offered = described(nullable(payload.schema), self.descriptions, "doc")
-        gone: list[DataFile] = []
         if table is None:
-            transaction = self._create(offered)
-            create_columns(transaction, payload.partition_by)
-        else:
-            known = columns_of(table)
-            gone = self._removed(table, event, known)
-            transaction = table.transaction()
-            if event.kind == "replace":
-                replace_columns(transaction, known, offered, payload.partition_by)
-            elif payload.files:
-                check_partitions(transaction.table_metadata, payload.partition_by)
-                add_columns(transaction, known, offered)
+            table = self._create(offered, payload.partition_by)
+        known = columns_of(table)
+        transaction = table.transaction()
+        if event.kind == "replace":
+            replace_columns(transaction, known, offered, payload.partition_by)
+        elif payload.files:
+            check_partitions(transaction.table_metadata, payload.partition_by)
+            add_columns(transaction, known, offered)
+        change = self._change(table, transaction.table_metadata, event, payload)
         update = transaction.update_snapshot(snapshot_properties=of_event(event, head))
-        producer = update.overwrite() if gone else update.merge_append()
-        for file in data_files(transaction.table_metadata, payload, offered):
+        producer = update.overwrite() if change.removes else update.merge_append()
+        for file in change.adds:
             producer.append_data_file(file)
-        for file in gone:
+        for file in change.removes:
             producer.delete_data_file(file)
         producer.commit()
-        snapshot = {SNAPSHOT: str(producer.snapshot_id)}
-        transaction.set_properties({**of_head(head), **snapshot})
+        said = {**of_head(head), SNAPSHOT: str(producer.snapshot_id)}
+        if payload.files and _shared(payload):
+            said |= SHARED
+        transaction.set_properties(said)
         transaction.commit_transaction()
 
-    def _removed(self, table: Table, event: Event, columns: pa.Schema) -> list[DataFile]:
+    def _change(
+        self, table: Table, metadata: TableMetadata, event: Event, payload: Payload
+    ) -> Rewrite:
+        """The files that the snapshot removes and adds.
+
+        Args:
+            metadata: The table's, with the columns and partitions of the payload.
+        """
+        columns = nullable(payload.schema)
+        if event.kind == "reject":
+            return Rewrite((), ())
+        writer = PayloadWriter(table, metadata, payload, columns)
+        if event.in_order and not _shared(payload):
+            return writer.rewrite()
+        removes = self._removed(table, event)
+        if not _shared(payload):
+            return Rewrite(removes, writer.write())
+        return Rewrite(removes, tuple(data_files(metadata, payload, columns)))
+
+    def _removed(self, table: Table, event: Event) -> list[DataFile]:
         if event.in_order:
             return []
         partitions = event.recomputation.partitions if event.recomputation else None
-        return swapped_out(table, Partitions() if event.kind == "replace" else partitions, columns)
+        every = Partitions() if event.kind == "replace" else partitions
+        return swapped_out(table, every, columns_of(table))
 
-    def _create(self, columns: pa.Schema) -> Transaction:
+    def _create(self, columns: pa.Schema, partition_by: Sequence[str]) -> Table:
+        """Create the table without a snapshot: from then on its own storage can be written to."""
         self._catalog.create_namespace_if_not_exists(self.given.table.rpartition(".")[0])
-        return self._catalog.create_table_transaction(
+        transaction = self._catalog.create_table_transaction(
             self.given.table, columns, location=self.given.location, properties=CREATED
         )
+        create_columns(transaction, partition_by)
+        transaction.commit_transaction()
+        table = self._load()
+        if table is None:
+            raise CommitFailedException(f"{self.given.table} was dropped again.")
+        return table
 
     def _load(self) -> Table | None:
         try:
@@ -181,3 +211,8 @@ class IcebergTarget:
     def _ours(self) -> AbstractContextManager[None]:
         found = connection(self.given.conn_id) if self.given.conn_id is not None else None
         return ours(self.given, found)
+
+
+def _shared(payload: Payload) -> bool:
+    """Whether the table names the payload's files as they are."""
+    return payload.mode is OutputMode.APPEND
