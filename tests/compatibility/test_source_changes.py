@@ -46,6 +46,18 @@ WAYS: Mapping[str, Row] = {
         source=TABLE,
         now={"maxFilesPerTrigger": 3},
     ),
+    "the store that files are copied from": row(
+        CONSEQUENCES,
+        "sources.orders.fetch",
+        was={"fetch": {"url": "s3://one"}},
+        now={"fetch": {"url": "s3://two"}},
+    ),
+    "what becomes of published objects": row(
+        ALLOWED,
+        "sources.orders.fetch",
+        was={"fetch": {"url": "s3://one"}},
+        now={"fetch": {"url": "s3://one", "clean": "delete"}},
+    ),
     # What a record says beside its schema.
     "new fields are refused": row(
         CONSEQUENCES, "sources.orders.new_fields", now={"new_fields": "refuse"}

@@ -35,7 +35,15 @@ def test_objects_are_read_once_and_computed_again_after_they_are_gone(
     monkeypatch.setenv(variable(CONN_ID), s3.connection_at(s3.endpoint))
     bucket = s3.fresh_bucket()
     spec = {
-        "sources": {"arrivals": {"fetch": {"url": f"s3://{bucket}/orders", "conn_id": CONN_ID}}},
+        "sources": {
+            "arrivals": {
+                "fetch": {
+                    "url": f"s3://{bucket}/orders",
+                    "conn_id": CONN_ID,
+                    "clean": {"archive": f"s3://{bucket}/done"},
+                }
+            }
+        },
         "event_time": {"column": "at"},
         "output": {"partition_by": {"day": "to_date(at)"}},
     }
@@ -48,9 +56,10 @@ def test_objects_are_read_once_and_computed_again_after_they_are_gone(
     deliver("two", order(3, day=2))
     flow.go("1")
     assert [number for (number,) in flow.published("id")] == [1, 2, 3]
+    assert sorted(s3.objects(bucket)) == ["done/one.json", "done/two.json"]
     assert flow.run("2")["doctor"].outcome is Outcome.SKIPPED
     deliver("three", order(4, day=3))
-    s3.delete(bucket, "orders/one.json")
+    s3.delete(bucket, "done/one.json")
     flow.go("3")
     assert [number for (number,) in flow.published("id")] == [1, 2, 3, 4]
     flow.write(PLUS_TEN)

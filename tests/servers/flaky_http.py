@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import http.client
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Literal
 from urllib.parse import urlsplit
 
 # What becomes of a request: `busy` is an answer 503, `broken` an answer 500, `cut` the first half
-# of the real answer, `lost` no answer to a request that was done.
-Fault = Literal["busy", "broken", "cut", "lost"]
+# of the real answer, `lost` no answer to a request that was done, `forbidden` an answer 403,
+# `careless` the answer of a server that ignores the header If-Match.
+Fault = Literal["busy", "broken", "cut", "lost", "forbidden", "careless"]
+STATUS = {"busy": 503, "broken": 500, "forbidden": 403}
 
 
 @dataclass
@@ -23,11 +26,13 @@ class FlakyHttp:
     Args:
         server: The address of the server.
         fault: Number of a request, from 0 -> what becomes of it; None passes it on.
+        methods: Those of HTTP to which this happens; others are passed on and do not count.
         requests: How many came.
     """
 
     server: str
     fault: Callable[[int], Fault | None]
+    methods: Collection[str] = ("GET",)
     requests: int = 0
     endpoint: str = field(default="", init=False)
 
@@ -39,8 +44,13 @@ class FlakyHttp:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
+                if self.command not in proxy.methods:
+                    _answer(self, proxy.server, None)
+                    return
                 number, proxy.requests = proxy.requests, proxy.requests + 1
                 _answer(self, proxy.server, proxy.fault(number))
+
+            do_HEAD = do_PUT = do_DELETE = do_GET
 
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
@@ -56,17 +66,19 @@ class FlakyHttp:
 
 
 def _answer(request: BaseHTTPRequestHandler, server: str, fault: Fault | None) -> None:
-    if fault in ("busy", "broken"):
-        request.send_response(503 if fault == "busy" else 500)
+    sent = request.rfile.read(int(request.headers.get("Content-Length", 0)))
+    if fault in STATUS:
+        request.send_response(STATUS[fault])
         request.send_header("Content-Length", "0")
         request.end_headers()
         return
     real = http.client.HTTPConnection(urlsplit(server).netloc)
     # Signed together with the rest, so that the server must see what the client has sent.
-    real.putrequest("GET", request.path, skip_host=True, skip_accept_encoding=True)
+    real.putrequest(request.command, request.path, skip_host=True, skip_accept_encoding=True)
     for name, value in request.headers.items():
-        real.putheader(name, value)
-    real.endheaders()
+        if fault != "careless" or name.lower() != "if-match":
+            real.putheader(name, value)
+    real.endheaders(sent or None)
     answer = real.getresponse()
     body = answer.read()
     real.close()
@@ -77,7 +89,11 @@ def _answer(request: BaseHTTPRequestHandler, server: str, fault: Fault | None) -
     for name, value in answer.getheaders():
         if name.lower() not in ("transfer-encoding", "content-length", "connection"):
             request.send_header(name, value)
-    request.send_header("Content-Length", str(len(body)))
+    length = str(len(body))
+    if request.command == "HEAD":
+        length = answer.headers.get("Content-Length", "0")
+    if answer.status != HTTPStatus.NO_CONTENT:
+        request.send_header("Content-Length", length)
     request.end_headers()
     request.wfile.write(body[: len(body) // 2] if fault == "cut" else body)
     request.close_connection = fault == "cut"

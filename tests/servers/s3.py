@@ -89,6 +89,12 @@ class S3(Server):
         """Put an object, as who delivers it does."""
         obstore.put(self._store(bucket), key, content)
 
+    def objects(self, bucket: str) -> dict[str, bytes]:
+        """Key -> content, of all objects of a bucket."""
+        store = self._store(bucket)
+        keys = [one["path"] for page in obstore.list(store) for one in page]
+        return {key: bytes(obstore.get(store, key).bytes()) for key in keys}
+
     def delete(self, bucket: str, key: str) -> None:
         obstore.delete(self._store(bucket), key)
 

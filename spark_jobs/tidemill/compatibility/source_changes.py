@@ -57,6 +57,10 @@ def parameter_changes(
     yield from _watermark(judge, f"sources.{name}.event_time.watermark", was, now)
 
 
+def _without_clean(fetch: Any) -> dict[str, Any]:
+    return {name: value for name, value in (fetch or {}).items() if name != "clean"}
+
+
 def _parameter(judge: Judge, at: str, field: str, was: Any, now: Any, fields: Fields) -> Change:
     if field in LIMITS:
         means = "batches are cut otherwise, and every row comes all the same"
@@ -65,6 +69,8 @@ def _parameter(judge: Judge, at: str, field: str, was: Any, now: Any, fields: Fi
         return judge.allowed(at, was, now, "only a first start asks where to begin")
     if field in UPKEEP:
         return judge.allowed(at, was, now, "it is about files whose rows are published")
+    if field == "fetch" and _without_clean(was) == _without_clean(now):
+        return judge.allowed(at, was, now, "it is about objects whose rows are published")
     if field == "fetch":
         means = "what was copied is not copied again, by its key below the URL"
         return judge.consequences(at, was, now, means)

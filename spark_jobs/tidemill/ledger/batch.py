@@ -28,6 +28,7 @@ class Start(Document):
         write_format: How its batches' files are written.
         hashed_sources: The sources whose files are known by their content.
         cleaned_sources: The sources whose files are put away once they are published.
+        cleaned_objects: The sources whose objects are put away in their store likewise.
         last_planned: The last batch that was planned when it started: that one reads the static
             inputs of the start that planned it, and only later ones read this start's.
         static: Static input -> what was pinned of it.
@@ -53,6 +54,7 @@ class Start(Document):
     cleaned_sources: tuple[str, ...] = Field(
         default=(), validation_alias=AliasChoices("cleaned_sources", "cleans")
     )
+    cleaned_objects: tuple[str, ...] = ()
     last_planned: int = Field(default=-1, validation_alias=AliasChoices("last_planned", "planned"))
     static: dict[str, StaticPin] = {}
     readings: dict[str, dict[str, Any]] = {}

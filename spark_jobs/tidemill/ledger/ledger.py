@@ -154,6 +154,11 @@ class Ledger:
         found = documents.read(self._starts / f"{batch.start:06d}.json", Start)
         return () if found is None else found.cleaned_sources
 
+    def cleaned_objects(self, batch: Batch) -> tuple[str, ...]:
+        """The sources whose objects were to be put away when a batch was written."""
+        found = documents.read(self._starts / f"{batch.start:06d}.json", Start)
+        return () if found is None else found.cleaned_objects
+
     def written(self, batches: Iterable[Batch]) -> dict[int, WriteFormat]:
         """Batch -> how its files were written."""
         found = {batch.batch: batch.start for batch in batches}

@@ -151,6 +151,10 @@ def _sink_agrees(spec: Spec) -> None:
     if meant:
         msg = f"'{min(meant)}' and 'sink' exclude each other: Spark's sinks have no gate"
         raise Disagreement(msg, min(meant))
+    for name, source in spec.sources.items():
+        if source.cleans_objects:
+            msg = "objects are put away when rows are published; beside 'sink' nothing is"
+            raise Disagreement(msg, "sources", name, "fetch", "clean")
     for name, source in spec.sources_of(KafkaSource).items():
         if source.commit_to_group is not None:
             msg = "offsets are committed when rows are published; beside 'sink' nothing is"

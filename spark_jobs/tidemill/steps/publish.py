@@ -16,7 +16,7 @@ from tidemill.publish.catch_up import CatchUp
 from tidemill.publish.registry import targets_of
 from tidemill.publish.withdrawal import withdraw_overtaken
 from tidemill.reporting.standing import HistoryRead
-from tidemill.sources.files.clean_source import clean_sources
+from tidemill.sources.files.clean_published import clean_sources
 from tidemill.sources.kafka.consumer_group import commit_published
 from tidemill.steps.decisions.recompute_lost import recompute_lost
 from tidemill.steps.gate import judge_own

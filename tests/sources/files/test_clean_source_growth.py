@@ -14,7 +14,7 @@ import pytest
 from tests.support.histories.history_builder import History, rows
 from tests.support.listed_folders import listings
 from tidemill.increments import settle
-from tidemill.sources.files.clean_source import clean_sources
+from tidemill.sources.files.clean_published import clean_sources
 from tidemill.storage.lease import Lease, newest_epoch
 
 # What is opened and listed below the folder that is watched; a hook cannot be taken away again.

@@ -37,7 +37,7 @@ from tidemill.ledger.ledger import Ledger, Start
 from tidemill.ledger.run_increment import remember
 from tidemill.publish.outgoing_event import Outgoing
 from tidemill.publish.payload import Payload
-from tidemill.sources.files.clean_source import cleaned_sources
+from tidemill.sources.files.clean_source import cleaned_objects, cleaned_sources
 from tidemill.spec.load import load_spec
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.run import perform
@@ -201,6 +201,7 @@ class History(PipelineFolder, Seen):
                     at=datetime.now(UTC),
                     hashed_sources=hashed_sources(spec),
                     cleaned_sources=cleaned_sources(spec),
+                    cleaned_objects=cleaned_objects(spec),
                     rows_per_row=self.rows_per_row,
                 )
             )

@@ -28,7 +28,7 @@ from tidemill.ledger.input_file import hashed_sources
 from tidemill.ledger.ledger import Start
 from tidemill.ledger.source_reading import readings_of
 from tidemill.ledger.windows import Windows
-from tidemill.sources.files.clean_source import cleaned_sources
+from tidemill.sources.files.clean_source import cleaned_objects, cleaned_sources
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
@@ -121,6 +121,7 @@ def start_of(run: LeasedRun, generation: Generation, planned: Plan, pins: Pins) 
         write_format=written_by(pipeline.spec.output),
         hashed_sources=hashed_sources(pipeline.spec),
         cleaned_sources=cleaned_sources(pipeline.spec),
+        cleaned_objects=cleaned_objects(pipeline.spec),
         last_planned=generation.planned,
         static=dict(pins),
         readings=readings_of(pipeline.spec),

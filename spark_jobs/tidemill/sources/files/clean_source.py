@@ -5,9 +5,6 @@ step: for each batch that consumers see, what is to become of its files is writt
 (`cleaned/<batch>.json` in the ledger's folder), then done, then written down as done, so that any
 file is found where it is, also halfway. Files of batches that were read while the spec did not
 ask for it stay where they are.
-
-`journal/000007.cleaned` says that all of this was done up to event 7, so that a publish looks only
-at the events after it. It only informs: without it all events are looked at, with the same result.
 """
 
 from collections import Counter
@@ -17,9 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from tidemill.contract.document import Document, FrozenModel
-from tidemill.contract.layout import Layout
-from tidemill.journal.journal import Event, Journal, event_file
 from tidemill.journal.takeovers import owner
+from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.sources.files.archive import Kept, archive, claim_of, delete
@@ -65,55 +61,14 @@ class Cleaned(Document):
     at: datetime
 
 
-class CleanedUpTo(Document):
-    """The record that the input of an event and all before it was cleaned."""
-
-    at: datetime
-
-
 def cleaned_sources(spec: Spec) -> tuple[str, ...]:
     """The sources whose files are put away once they are published."""
     return tuple(name for name, source in spec.sources.items() if source.cleans)
 
 
-def clean_sources(run: LeasedRun, journal: Journal) -> dict[str, int]:
-    """Put away the input of every published batch.
-
-    Args:
-        run: The run; its lease is checked before each step that cannot be undone.
-        journal: The pipeline's, or the part of it after settled history: where no mark is in that
-            part, the whole journal is read.
-
-    Returns:
-        How many files were archived, deleted and kept.
-
-    Raises:
-        LeaseLost: a newer epoch took over; it carries on.
-    """
-    pipeline, total = run.pipeline, Counter[str]()
-    today = set(cleaned_sources(pipeline.spec))
-    if not today:
-        return {}
-    cleaner = _Cleaner(run, today)
-    before = _newest_mark(pipeline.layout, journal)
-    if not before:
-        journal = Journal(pipeline.layout.journal)
-        before = _newest_mark(pipeline.layout, journal)
-    upto = before
-    published = journal.published(after=before)
-    unbroken = True
-    for event in journal.events(after=before):
-        if event.seq in published:
-            counts, all_done = cleaner.clean(event)
-            total += counts
-            unbroken = unbroken and all_done
-        else:
-            unbroken = False
-        if unbroken:
-            upto = event.seq
-    if upto > before:
-        documents.put_if_absent(_mark(journal.folder, upto), CleanedUpTo(at=run.clock()))
-    return {what: total[what] for what in ("archived", "deleted", "kept")}
+def cleaned_objects(spec: Spec) -> tuple[str, ...]:
+    """The sources whose objects are put away likewise."""
+    return tuple(name for name, source in spec.sources.items() if source.cleans_objects)
 
 
 def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
@@ -130,49 +85,28 @@ def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
 
 
 @dataclass
-class _Cleaner:
-    """Puts away the input of events, for one publish step.
-
-    Args:
-        today: The sources that the spec asks to clean.
-    """
+class FileCleaner:
+    """Puts away the files that batches read, for one publish step."""
 
     run: LeasedRun
-    today: set[str]
 
-    def __post_init__(self) -> None:
-        self.ledgers: dict[str, Ledger] = {}
+    def is_done(self, ledger: Ledger, batch: int) -> bool:
+        """Whether the files of a batch were put away."""
+        return files_done(ledger.folder, batch).exists()
 
-    def clean(self, event: Event) -> tuple[Counter[str], bool]:
-        """The cleaned files of an event, and whether any is left."""
-        name = event.generation
-        ledger = self.ledgers.setdefault(name, Ledger(self.run.layout, name))
-        total: Counter[str] = Counter()
-        all_done = True
-        for number in range(event.first, event.last + 1):
-            if not _done(ledger, number).exists():
-                (batch,) = ledger.batches(number, number)
-                cleaned = self.today.intersection(ledger.cleaned_sources(batch))
-                files = {file.path: file for file in batch.inputs if file.source in cleaned}
-                total += _clean(self.run, ledger, number, files)
-                all_done = all_done and _done(ledger, number).exists()
-        return total, all_done
+    def clean(self, ledger: Ledger, batch: Batch) -> Counter[str]:
+        """Put away the files of a published batch.
 
+        Returns:
+            How many were archived, deleted and kept.
 
-def _newest_mark(layout: Layout, journal: Journal) -> int:
-    """The event up to which all was done, 0 if the journal does not say it.
-
-    A ledger that was restored from before it is not believed to be done.
-    """
-    for number, _ in reversed(journal.numbered(".cleaned")):
-        event = documents.read(event_file(layout.journal, number), Event)
-        if event and _done(Ledger(layout, event.generation), event.last).exists():
-            return number
-    return 0
-
-
-def _mark(journal: Path, seq: int) -> Path:
-    return journal / f"{seq:06d}.cleaned"
+        Raises:
+            LeaseLost: a newer epoch took over; it carries on.
+        """
+        today = cleaned_sources(self.run.pipeline.spec)
+        cleaned = {*today}.intersection(ledger.cleaned_sources(batch))
+        files = {file.path: file for file in batch.inputs if file.source in cleaned}
+        return _clean(self.run, ledger, batch.batch, files)
 
 
 def _clean(run: LeasedRun, ledger: Ledger, batch: int, files: dict[str, InputFile]) -> Counter[str]:
@@ -208,7 +142,7 @@ def _clean(run: LeasedRun, ledger: Ledger, batch: int, files: dict[str, InputFil
             kept=kept,
             at=run.clock(),
         )
-        documents.put_if_absent(_done(ledger, batch), cleaned)
+        documents.put_if_absent(files_done(ledger.folder, batch), cleaned)
     return done + Counter(kept=len(kept))
 
 
@@ -234,5 +168,10 @@ def _planned(ledger: Ledger, batch: int) -> Path:
     return ledger.folder / "cleaned" / f"{batch:06d}.json"
 
 
-def _done(ledger: Ledger, batch: int) -> Path:
-    return ledger.folder / "cleaned" / f"{batch:06d}.done"
+def files_done(ledger: Path, batch: int) -> Path:
+    """Where the record is that a batch's files were put away.
+
+    Args:
+        ledger: The folder of the generation's ledger.
+    """
+    return ledger / "cleaned" / f"{batch:06d}.done"

@@ -137,6 +137,11 @@ class BaseSource(Model):
         return False
 
     @property
+    def cleans_objects(self) -> bool:
+        """Whether the objects that they were copied from are put away likewise."""
+        return False
+
+    @property
     def replayable(self) -> bool:
         """Whether the same offsets give the same rows again, as exactly-once demands."""
         return True

@@ -204,6 +204,10 @@ class FileSource(TypedSource):
         return self.cleanSource != "off"
 
     @property
+    def cleans_objects(self) -> bool:
+        return self.fetch is not None and self.fetch.clean != "off"
+
+    @property
     def directory(self) -> Path:
         """The directory that all files are in: of a glob, the part before anything special."""
         return fixed_part(self.path)

@@ -27,7 +27,9 @@ from tidemill.ledger.reprocessed_run import ReprocessedRun
 from tidemill.ledger.run_increment import RunIncrement
 from tidemill.ledger.run_request import RunRequest
 from tidemill.ledger.source_record import BoundSource
-from tidemill.sources.files.clean_source import Cleaned, CleanedUpTo, Cleaning
+from tidemill.sources.files.clean_published import CleanedUpTo
+from tidemill.sources.files.clean_source import Cleaned, Cleaning
+from tidemill.sources.files.objects.cleaning import CleanedObjects, CleaningObjects
 from tidemill.sources.files.objects.fetched import Fetched
 from tidemill.sources.kafka.lag import Arrivals
 from tidemill.sources.kafka.topics import TopicRecord
@@ -90,6 +92,8 @@ DOCUMENT_KINDS = (
     DocumentKind(PublishedFiles, "published"),
     DocumentKind(Cleaning, "ledger/*/cleaned"),
     DocumentKind(Cleaned, "ledger/*/cleaned", r"\d+\.done"),
+    DocumentKind(CleaningObjects, "ledger/*/cleaned/objects"),
+    DocumentKind(CleanedObjects, "ledger/*/cleaned/objects", r"\d+\.done"),
     DocumentKind(CleanedUpTo, "journal", r"\d+\.cleaned"),
     DocumentKind(RunRequest, "runs/*/requests"),
     DocumentKind(RunIncrement, "runs/*", r"increment\.json"),

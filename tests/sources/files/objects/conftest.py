@@ -32,9 +32,15 @@ class Deliveries:
     bucket: str
     history: History
     environ: Mapping[str, str]
+    more: str = ""
 
     def put(self, name: str, content: bytes = b"id,at\n1,2026-03-01 00:00:00\n") -> None:
         self.server.put(self.bucket, f"orders/{name}", content)
+
+    def clean(self, clean: str) -> None:
+        """Go over to a spec that says something else of the objects."""
+        self.history.write_spec(source=source_of(self.bucket, clean) + self.more)
+        self.history.start()
 
     @property
     def source(self) -> OpenSource[Any]:
@@ -57,7 +63,7 @@ class Deliveries:
 
 
 def deliveries_of(
-    server: S3, home: Path, more: str = "", endpoint: str | None = None
+    server: S3, home: Path, more: str = "", endpoint: str | None = None, clean: str = "off"
 ) -> Deliveries:
     """Deliveries to a fresh bucket.
 
@@ -65,13 +71,19 @@ def deliveries_of(
         home: An empty directory.
         more: Text at the end of the source.
         endpoint: The address that the pipeline uses, if not the server's own.
+        clean: What becomes of objects; `archive` moves them to the folder `done` of the bucket.
     """
     bucket = server.fresh_bucket()
-    fetch = f", fetch: {{url: 's3://{bucket}/orders', conn_id: {CONN_ID}}}"
-    history = History(home, source=fetch + more)
+    history = History(home, source=source_of(bucket, clean) + more)
     history.inputs.rmdir()
     environ = {variable(CONN_ID): server.connection_at(endpoint or server.endpoint)}
-    return Deliveries(server, bucket, history, environ)
+    return Deliveries(server, bucket, history, environ, more)
+
+
+def source_of(bucket: str, clean: str) -> str:
+    """The text of a source that copies a bucket's folder `orders`."""
+    where = f"{{archive: 's3://{bucket}/done'}}" if clean == "archive" else f"'{clean}'"
+    return f", fetch: {{url: 's3://{bucket}/orders', conn_id: {CONN_ID}, clean: {where}}}"
 
 
 @pytest.fixture

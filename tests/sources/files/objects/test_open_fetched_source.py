@@ -25,7 +25,6 @@ from tidemill.sources.files.objects.object_store import (
     ObjectStoreUnreachable,
 )
 from tidemill.spec.sources.base import Rating
-from tidemill.spec.sources.fetch import Fetch
 
 
 def test_what_waits_in_the_bucket_is_counted_and_then_copied_once(deliveries: Deliveries) -> None:
@@ -84,8 +83,8 @@ def test_an_object_that_is_replaced_while_it_is_copied_is_copied_by_the_next_try
     deliveries: Deliveries,
 ) -> None:
     deliveries.put("a.csv", b"id,at\n1,\n")
-    fetch = Fetch(url=f"s3://{deliveries.bucket}/orders", conn_id=CONN_ID)
-    store = ObjectStore("orders", fetch, deliveries.environ)
+    url = f"s3://{deliveries.bucket}/orders"
+    store = ObjectStore("sources.orders.fetch.url", url, CONN_ID, deliveries.environ)
     listed = store.list()
     deliveries.put("a.csv", b"id,at\n2,\n")
     with pytest.raises(ObjectReplacedMeanwhile):
@@ -146,8 +145,9 @@ def test_a_store_that_refuses_is_named_without_a_secret(
     wrong = {**login, "password": "another secret"} if change == "password" else login
     bucket = "no-such-bucket" if change == "bucket" else deliveries.bucket
     store = ObjectStore(
-        "orders",
-        Fetch(url=f"s3a://{bucket}", conn_id=CONN_ID),
+        "sources.orders.fetch.url",
+        f"s3a://{bucket}",
+        CONN_ID,
         {variable(CONN_ID): json.dumps(wrong)},
     )
     with pytest.raises(ObjectStoreRefuses) as error:

@@ -1,4 +1,4 @@
-"""An object store without a JVM: lists objects and reads them, with errors of ours."""
+"""An object store without a JVM: lists, reads, writes and deletes objects, with errors of ours."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import obstore
 from obstore.exceptions import BaseError, PreconditionError
-from obstore.store import from_url
+from obstore.store import S3Store, from_url
 
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.object_stores import store_settings
 from tidemill.contract.errors import Refused, TransientError
+from tidemill.sources.files.objects.deletion import Deletion, DeletionFailed, delete_unchanged
 from tidemill.sources.files.objects.found_object import FoundObject
-from tidemill.spec.sources.fetch import Fetch
 
 if TYPE_CHECKING:
     from obstore import GetOptions
@@ -36,7 +37,7 @@ class ObjectStoreUnreachable(TransientError):
 
 
 class ObjectStoreRefuses(Refused):
-    """An object store does not let us list or read; carries `url`, `field` and `status`."""
+    """An object store does not let us do what a spec asks; has `url`, `field` and `status`."""
 
 
 class ObjectReplacedMeanwhile(TransientError):
@@ -44,17 +45,21 @@ class ObjectReplacedMeanwhile(TransientError):
 
 
 class ObjectStore:
-    """The store of one file source.
+    """A bucket, or a folder in it.
 
     Args:
-        name: The source's name, for errors.
+        field: The field of the spec that names it, for errors.
+        url: The bucket or folder; keys are below it.
+        conn_id: The Airflow connection with the secrets, where there is one.
     """
 
-    def __init__(self, name: str, fetch: Fetch, environ: Mapping[str, str]) -> None:
-        self.url = fetch.url
-        self.field = f"sources.{name}.fetch.url"
-        self._connection = connection(fetch.conn_id, environ) if fetch.conn_id else None
-        self._client = _client(fetch, self._connection)
+    def __init__(
+        self, field: str, url: str, conn_id: str | None, environ: Mapping[str, str]
+    ) -> None:
+        self.url = url
+        self.field = field
+        self._connection = connection(conn_id, environ) if conn_id else None
+        self._client = _client(url, self._connection)
 
     def list(self) -> list[FoundObject]:
         """Every object below the URL, the oldest first.
@@ -94,13 +99,72 @@ class ObjectStore:
                     key=found.key,
                 ) from error
 
+    def find(self, key: str) -> FoundObject | None:
+        """An object as it is now, None where there is none.
+
+        Raises:
+            ObjectStoreUnreachable: the store does not answer; transient.
+            ObjectStoreRefuses: it is not ours to read.
+        """
+        try:
+            with self._errors():
+                o = obstore.head(self._client, key)
+        except FileNotFoundError:
+            return None
+        return FoundObject(key, o["size"], o["last_modified"], o["e_tag"], o["version"])
+
+    def write(self, key: str, content: BinaryIO) -> str | None:
+        """Put an object, whole or not at all, over one that is there.
+
+        Returns:
+            What the store calls its content; None where it does not say.
+
+        Raises:
+            ObjectStoreUnreachable: the store does not answer; transient.
+            ObjectStoreRefuses: it is not ours to write.
+        """
+        with self._errors("write"):
+            return obstore.put(self._client, key, content)["e_tag"]
+
+    def delete(self, key: str, etag: str) -> Deletion:
+        """Delete an object of S3 whose content is known.
+
+        Args:
+            etag: What the store calls that content; an object with another content stays, where the
+                store `deletes_on_condition`.
+
+        Raises:
+            ObjectStoreUnreachable: the store does not answer; transient.
+            ObjectStoreRefuses: it is not ours to delete.
+        """
+        if not isinstance(self._client, S3Store):
+            raise TypeError(self.url)
+        with self._errors("delete"):
+            return delete_unchanged(self._client, key, etag)
+
+    def deletes_on_condition(self, probe: str) -> bool:
+        """Whether the store keeps an object that a request to delete does not describe.
+
+        Args:
+            probe: The key of an object that is put and deleted to find out.
+
+        Raises:
+            ObjectStoreUnreachable: the store does not answer; transient.
+            ObjectStoreRefuses: it is not ours to write or delete.
+        """
+        etag = self.write(probe, BytesIO(b"Tidemill asks whether If-Match is honoured."))
+        honoured = self.delete(probe, '"another"') is Deletion.CHANGED
+        if etag is not None:
+            self.delete(probe, etag)
+        return honoured
+
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _errors(self, doing: str = "read") -> Iterator[None]:
         try:
             yield
         except (FileNotFoundError, PreconditionError):
             raise
-        except BaseError as error:
+        except (BaseError, DeletionFailed) as error:
             # The rest is the client's own data, for its developers.
             text = str(error).partition("\n")[0]
             said = self._connection.scrubbed(text) if self._connection else text[:300]
@@ -112,18 +176,19 @@ class ObjectStore:
                     url=self.url,
                     field=self.field,
                 ) from None
+            may = "list and read" if doing == "read" else doing + " objects in"
             raise ObjectStoreRefuses(
-                f"{self.field}: {self.url} cannot be read: {said}",
+                f"{self.field}: {self.url} does not let us {doing}: {said}",
                 remedy="Correct the URL, or the connection that conn_id names, or let its user "
-                "list and read the bucket.",
+                f"{may} the bucket.",
                 url=self.url,
                 field=self.field,
                 status=int(status[1]),
             ) from None
 
 
-def _client(fetch: Fetch, login: Connection | None) -> Client:
+def _client(url: str, login: Connection | None) -> Client:
     settings: Any = store_settings(login) if login else {}
     plain = str(settings.get("endpoint", "")).startswith("http://")
     options: ClientConfig = {**TIMES, "allow_http": plain}
-    return from_url(fetch.url, config=settings, client_options=options, retry_config=RETRIES)
+    return from_url(url, config=settings, client_options=options, retry_config=RETRIES)

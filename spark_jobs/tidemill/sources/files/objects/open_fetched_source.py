@@ -67,7 +67,8 @@ class OpenFetchedSource(OpenFileSource):
 
     @cached_property
     def _store(self) -> ObjectStore:
-        return ObjectStore(self.name, self._fetch, self.environ)
+        fetch, field = self._fetch, f"sources.{self.name}.fetch.url"
+        return ObjectStore(field, fetch.url, fetch.conn_id, self.environ)
 
     @property
     def _fetch(self) -> Fetch:
