@@ -47,6 +47,13 @@ CASES = {
     "rebuild-partitions": Case(
         pasts.everything_with_other_partitions, [(THREE, ["a"]), (THREE, ["z"])]
     ),
+    "rewind": Case(
+        pasts.three_increments_to_go_back_from,
+        [(THREE, ["a", "b", "c"]), (ONE, ["a"])],
+        step=steps.rewind_and_publish,
+        more=BOTH,
+        rest=steps.where_it_goes_on,
+    ),
     "update": Case(
         pasts.updated_rows,
         [

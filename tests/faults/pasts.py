@@ -115,6 +115,15 @@ def everything_with_other_partitions(history: History) -> None:
     )
 
 
+def three_increments_to_go_back_from(history: History) -> None:
+    history.pipeline.transform_file.parent.mkdir(parents=True)
+    history.pipeline.transform_file.touch()
+    for number, record in enumerate("abc", 1):
+        history.increment(rows(number), [reject(record)])
+        history.publish()
+    history.increment(rows(4), outcome="held")
+
+
 def updated_rows(history: History) -> None:
     history.increment([count("open", 1, 1), count("close", 1, 1)], [reject("a")])
     history.publish()

@@ -12,6 +12,7 @@ from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.report import Report
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.generations.verify import open_generation
+from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.steps.decisions.copy_pipelines import CopyInPlace, copy_pipelines
 from tidemill.steps.decisions.reject import reject as reject_increment
 from tidemill.steps.decisions.release import NotHeld, release
@@ -19,7 +20,11 @@ from tidemill.steps.decisions.relocate import relocate
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
 from tidemill.steps.decisions.repair_target import repair_target
+from tidemill.steps.decisions.rewind import rewind
 from tidemill.steps.decisions.withdraw import NotWithdrawable, withdraw
+from tidemill.steps.doctor import doctor
+from tidemill.steps.gate import gate
+from tidemill.steps.parts.run import perform
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.upkeep.vacuum import plan_vacuum, vacuum
 
@@ -89,6 +94,21 @@ def withdraw_and_publish(history: History) -> Report:
     with suppress(NotWithdrawable):
         withdraw(history.run("withdraw"), 2, by="ann", reason="wrong")
     return history.publish("withdraw")
+
+
+def rewind_and_publish(history: History) -> Report:
+    asked = RunRequest(role="rewind", back_to="run-1", by="ann", reason="a bad release")
+    fix_request(history.layout.run("rewind"), asked)
+    rewind(history.run("rewind"), asked)
+    perform("gate", gate, history.run("rewind"))
+    return history.publish("rewind")
+
+
+def where_it_goes_on(history: History) -> Any:
+    """The live generation's last batch, and what a doctor would read again."""
+    generation = open_generation(history.pipeline)
+    again = doctor(history.run("doctor")).facts["new"]
+    return generation.committed, generation.ledger.latest(), again
 
 
 def vacuum_and_publish(history: History) -> Report:

@@ -97,7 +97,7 @@ def refuse_lost_batch_times(pipeline: Pipeline, kind: GenerationKind) -> None:
     names = pipeline.spec.batch_statics
     if not names or not pipeline.spec.deterministic:
         return
-    command = "rebuild" if kind == "rebuild" else "redo with state"
+    command = "redo with state" if kind == "fork" else kind
     raise BatchTimeLost(
         f"A {command} of {pipeline.name} reads input in other batches, so that statics.{names[0]} "
         "would give its rows the time of this run, and not that of the run that took them in.",

@@ -93,7 +93,8 @@ def _status(
     sealed, verdict, release = increment.sealed, increment.verdict, increment.release
     decided = increment.release or increment.rejection or increment.sealed.recomputation
     place, recomputation, rejection = sealed.covers, sealed.recomputation, increment.rejection
-    if applied is not None and rejection is None:
+    # A rewind has undone what was published and is superseded.
+    if applied is not None and rejection is None and not increment.superseded:
         state: IncrementState = "published"
         since = applied.at
     else:

@@ -6,6 +6,7 @@ from tidemill.increments.records import Sealed
 from tidemill.journal.journal import Journal
 from tidemill.journal.recomputation import Recomputation
 from tidemill.journal.takeovers import Takeover
+from tidemill.ledger.run_kinds import FORKED
 
 
 def superseded(
@@ -27,9 +28,9 @@ def superseded(
 
 
 def _left_behind(takeover: Takeover, sealed: Sealed) -> bool:
-    """Whether a fork continues before an increment's last batch, whoever sealed it and when."""
+    """Whether a fork or rewind continues before an increment's last batch, whoever sealed it."""
     batches = sealed.covers
-    is_of = takeover.kind == "fork" and batches.generation == takeover.predecessor
+    is_of = takeover.kind in FORKED and batches.generation == takeover.predecessor
     return is_of and batches.last >= takeover.first
 
 

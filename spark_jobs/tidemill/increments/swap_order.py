@@ -22,6 +22,7 @@ from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import Recomputation
 from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.run_kinds import EVENT_OF
 
 # Arrow writes these types as text in the same way as Spark names directories.
 PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_date, pa.types.is_integer)
@@ -37,7 +38,7 @@ def conflicting_event(
         events: The events before the swap, in order.
     """
     later = (event for event in events if event.seq > recomputation.seq)
-    if recomputation.kind == "rebuild":
+    if EVENT_OF[recomputation.kind] == "replace":
         return next(later, None)
     partitions = recomputation.partitions
     if partitions is None:

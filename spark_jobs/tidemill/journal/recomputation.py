@@ -26,7 +26,8 @@ class Recomputation(FrozenModel):
     Attributes:
         kind: `redo` stands for the unpublished batches `first` to `last` and supersedes their
             increments; `backfill` replaces partitions as of batch `last`; `reinstate` adds the rows
-            of a rejected increment; `rebuild` replaces the whole table.
+            of a rejected increment; `rebuild` replaces the whole table; `rewind` leaves the table
+            with the rows of an earlier event.
         generation: The live generation whose batches these are.
         seq: The last event of the journal when `last` was fixed; 0 for none. A later event in
             the same partitions conflicts with it.
@@ -38,6 +39,7 @@ class Recomputation(FrozenModel):
         reinstates: The rejected increments whose input counts again.
         excludes: Files that do not count any more from its event on.
         tables: Table source -> the version of its table that is read.
+        rewinds_to: The seq of the last event whose rows a rewind keeps; None of the other kinds.
     """
 
     kind: RecomputationKind = Field(validation_alias=AliasChoices("kind", "by_way_of"))
@@ -58,6 +60,7 @@ class Recomputation(FrozenModel):
     reinstates: tuple[int, ...] = ()
     excludes: tuple[InputFile, ...] = ()
     tables: dict[str, int] = {}
+    rewinds_to: int | None = None
 
     @property
     def in_order(self) -> bool:

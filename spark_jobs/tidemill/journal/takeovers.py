@@ -1,7 +1,7 @@
 """Takeovers: which generation is live, and which ones came before it.
 
-`generations/000001.json` says that one was born. A fork counts from then on; a rebuild from the
-moment in which its event stands in the journal, so that both change at once.
+`generations/000001.json` says that one was born. A fork counts from then on; a rebuild and a
+rewind from the moment in which their event stands in the journal, so that both change at once.
 """
 
 from datetime import datetime
@@ -13,7 +13,7 @@ from tidemill.contract.document import Document
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.journal.journal import Journal
 from tidemill.ledger.input_file import InputFile
-from tidemill.ledger.run_kinds import GenerationKind
+from tidemill.ledger.run_kinds import FORKED, GenerationKind
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
@@ -24,7 +24,8 @@ class Takeover(Document):
     Attributes:
         predecessor: The generation before it.
         first: The first batch of its own: 0 of a rebuild, the one after the last published of a
-            fork, whose batches before are those of `predecessor`.
+            fork, the one after the last that stays of a rewind. The batches before are those of
+            `predecessor`.
         seq: The seq of the event in the journal that brings it; None of a fork, which needs none.
         supersedes: The increments of `predecessor` that it takes the place of.
         excludes: Files that do not count any more from then on.
@@ -86,7 +87,7 @@ def lineage(layout: Layout, generation: str) -> dict[str, int]:
 
     The generation comes first, then the one that it was forked from, and so on.
     """
-    forks = {one.generation: one for one in read_takeovers(layout.home) if one.kind == "fork"}
+    forks = {one.generation: one for one in read_takeovers(layout.home) if one.kind in FORKED}
     ancestors = {}
     while (fork := forks.get(generation)) is not None:
         ancestors[generation] = fork.first

@@ -7,9 +7,9 @@ event of the journal, which says what the targets do.
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["live", "backfill", "redo", "rebuild", "release", "reject", "reinstate"]
-RecomputationKind = Literal["backfill", "redo", "reinstate", "rebuild"]
-GenerationKind = Literal["fork", "rebuild"]
+Role = Literal["live", "backfill", "redo", "rebuild", "rewind", "release", "reject", "reinstate"]
+RecomputationKind = Literal["backfill", "redo", "reinstate", "rebuild", "rewind"]
+GenerationKind = Literal["fork", "rebuild", "rewind"]
 EventKind = Literal["increment", "reject", "swap", "replace"]
 
 
@@ -44,7 +44,16 @@ RUN_KINDS = (
     RunKind("redo", "With state: they are run again from there on.", "increment", None, "fork"),
     RunKind("backfill", "Whole partitions are computed again.", "swap", "backfill"),
     RunKind("rebuild", "All input is read again.", "replace", "rebuild", "rebuild"),
+    RunKind(
+        "rewind",
+        "Later runs are undone, and their input is read again.",
+        "replace",
+        "rewind",
+        "rewind",
+    ),
 )
 EVENT_OF: dict[RecomputationKind, EventKind] = {
     kind.recomputation: kind.event for kind in RUN_KINDS if kind.recomputation is not None
 }
+# The generations that go on from a batch of another; a rebuild begins at the first.
+FORKED: tuple[GenerationKind, ...] = ("fork", "rewind")

@@ -32,7 +32,8 @@ class RunRequest(Document):
         dry_run: Whether to say what would come of it, and change nothing.
         increment: The one that is released, rejected or reinstated; of a redo the held one.
         exclude: Files whose input a redo or rebuild leaves out from now on.
-        accept_loss: A rebuild continues without input that the sources no longer hold.
+        accept_loss: A rebuild or rewind continues without input that the sources no longer hold.
+        back_to: The run id of the run after which a rewind goes on.
         by: The person, as they or Airflow say.
         os_user: User of the asking process; None for live runs and in older documents.
         reason: Why, for the table's history.
@@ -50,6 +51,7 @@ class RunRequest(Document):
     increment: int | None = None
     exclude: tuple[str, ...] = ()
     accept_loss: bool = False
+    back_to: str = ""
     by: str = ""
     os_user: str | None = None
     reason: str = ""

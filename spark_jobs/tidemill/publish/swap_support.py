@@ -7,6 +7,7 @@ import pyarrow as pa
 from tidemill.file_formats.keyed_rows import KeyedFile, doubled
 from tidemill.increments.increments import Sealed
 from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.run_kinds import EVENT_OF
 from tidemill.publish.database.session import KeyRepeated
 from tidemill.publish.net_payload import payload_schema
 from tidemill.publish.python_target import PythonTarget
@@ -63,7 +64,7 @@ def refuse_repeated_keys(pipeline: Pipeline, sealed: Sealed) -> None:
     if (
         not upserts
         or sealed.recomputation is None
-        or sealed.recomputation.kind == "rebuild"
+        or EVENT_OF[sealed.recomputation.kind] == "replace"
         or sealed.net
     ):
         return

@@ -38,15 +38,18 @@ def published_input(
     return InputPart(files, ranges), first
 
 
-def unread(layout: Layout, generation: str, published: InputPart) -> InputPart:
+def unread(
+    layout: Layout, generation: str, published: InputPart, last: int | None = None
+) -> InputPart:
     """The part of some input that a generation has not read.
 
     Args:
         generation: The one that is to take over.
         published: What the live one has published.
+        last: The last batch to look at; None for all.
     """
     ledger = Ledger(layout, generation)
-    batches = ledger.batches()
+    batches = ledger.batches(last=last)
     read = {(file.source, file.path) for batch in batches for file in batch.inputs}
     records = RangesRead(ledger)
     reached = records.ends(batches[-1]) if batches else {}

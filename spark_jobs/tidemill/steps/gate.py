@@ -132,6 +132,8 @@ def _judge(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> Ended:
             remedy="Restore ledger/ and increments/ from one backup.",
             increment=sealed.increment,
         )
+    if sealed.recomputation is not None and sealed.recomputation.kind == "rewind":
+        return _pass_again(run, snapshot, sealed)
     suite = load_suite(pipeline.suite_file)
     columns = json.dumps(ledger.table_schema(batches[-1]))
     limit = pipeline.spec.gate.in_process_max
@@ -178,6 +180,28 @@ def _judge(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> Ended:
     run.lease.check()
     snapshot.judge(verdict)
     return _ended(run, sealed, verdict, suite, tell(run, verdict, suite))
+
+
+def _pass_again(run: LeasedRun, snapshot: Snapshot, sealed: Sealed) -> Ended:
+    """Pass the rows that a rewind keeps: each of them was judged or released before."""
+    why = "they were published before"
+    verdict = Verdict(
+        increment=sealed.increment,
+        outcome="passed",
+        files_hash=sealed.files_hash,
+        suite_hash="",
+        gate_hash="",
+        engine="none",
+        why=why,
+        reasons=(),
+        run_id=run.run_id,
+        judged=run.clock(),
+        epoch=run.epoch,
+    )
+    run.lease.check()
+    snapshot.judge(verdict)
+    reason = f"increment {sealed.increment:06d} keeps {counted(sealed.rows, 'row')}: {why}"
+    return Ended(Outcome.DONE, reason, {"increment": sealed.increment, "rows": sealed.rows})
 
 
 def _ended(

@@ -6,6 +6,7 @@ from tidemill.steps.decisions.backfill import backfill
 from tidemill.steps.decisions.rebuild import rebuild
 from tidemill.steps.decisions.redo import redo
 from tidemill.steps.decisions.reject import reinstate
+from tidemill.steps.decisions.rewind import rewind
 from tidemill.steps.parts.live_ingest import ingest_live
 from tidemill.steps.parts.run import Ended
 from tidemill.storage.run_context import RunContext
@@ -27,5 +28,7 @@ def ingest(run: RunContext) -> Ended:
             return reinstate(run, request)
         case "rebuild":
             return rebuild(run, request)
+        case "rewind":
+            return rewind(run, request)
         case "release" | "reject":
             return Ended(Outcome.DONE, f"a {request.role} computes nothing")

@@ -1,15 +1,21 @@
-"""`tidemill checkpoint`: Spark's own logs of a pipeline, shown, or fixed after a power cut."""
+"""`tidemill checkpoint`: Spark's own logs of a pipeline: shown, fixed or set back."""
 
 from typing import Annotated
 
 from typer import Option, Typer
 
+from tidemill.cli.decisions.options import By, HistoryReason, decider
+from tidemill.cli.decisions.recompute import perform_request
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Csv, Json, PipelineName, Quantity, Screen
-from tidemill.cli.write_rule import DryRun, Yes, agreed
+from tidemill.cli.upkeep.options import Apply
+from tidemill.cli.write_rule import DryRun, Yes, agreed, show_dry_run
 from tidemill.cli.zones import Utc, time_shown, zone_of
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.layout import Layout
 from tidemill.generations.repairs.plan import planned_repairs
+from tidemill.increments.snapshot import Snapshot
+from tidemill.ledger.run_request import RunRequest
 from tidemill.reporting.checkpoint_batches import CheckpointBatch, read_checkpoint_batches
 from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import open_pipeline
@@ -18,7 +24,7 @@ from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 
 checkpoint = Typer(
     name="checkpoint",
-    help="Show Spark's batches, or fix its logs after a power cut.",
+    help="Show Spark's batches, fix its logs after a power cut, or go back to an earlier run.",
     no_args_is_help=True,
 )
 Limit = Annotated[int, Option("--limit", min=1, help="Most batches to show, the newest.")]
@@ -96,3 +102,42 @@ def repair(
     if json:
         repairs = [one.as_dict() for one in found]
         screen.document({"pipeline": name, "repairs": repairs, "repaired": bool(found)})
+
+
+@checkpoint.command("rewind")
+def rewind(
+    name: PipelineName,
+    to: Annotated[
+        str, Option("--to", metavar="RUN", help="The run id of the last run that stays.")
+    ],
+    reason: HistoryReason,
+    accept_loss: Annotated[
+        bool, Option("--accept-loss", help="Go on without what the sources no longer hold.")
+    ] = False,
+    by: By = None,
+    apply: Apply = False,
+    json: Json = False,
+) -> None:
+    """Go back to the end of a run: checkpoint, sink log and every target, with one event.
+
+    The next run reads again what was read after it. `checkpoint show` lists the runs.
+
+    Examples:
+      tidemill checkpoint rewind tides --to manual__2026-03-01 --reason "a bad release"
+      tidemill checkpoint rewind tides --to manual__2026-03-01 --reason "a bad release" --apply
+    """
+    from tidemill.steps.decisions.rewind import plan_rewind
+
+    pipeline = open_pipeline(name)
+    request = RunRequest(
+        role="rewind",
+        back_to=to,
+        accept_loss=accept_loss,
+        by=decider(by),
+        reason=reason,
+        asked=wall_clock(),
+    )
+    if apply:
+        perform_request(pipeline, request, json)
+    plan = plan_rewind(pipeline, Snapshot(pipeline.layout), request)
+    show_dry_run(Screen(json), plan.phrases(), pipeline=name)

@@ -66,7 +66,7 @@ def backfill(
     from tidemill.steps.decisions.backfill import verify_interval
 
     verify_interval(pipeline, request)
-    _perform(pipeline, request, json)
+    perform_request(pipeline, request, json)
 
 
 def redo(
@@ -198,7 +198,7 @@ def ask_for_partitions(
         reason=reason,
         asked=wall_clock(),
     )
-    _perform(pipeline, request, json)
+    perform_request(pipeline, request, json)
 
 
 def _decide(name: str, request: RunRequest, by: str | None, json: bool) -> None:
@@ -209,10 +209,10 @@ def _decide(name: str, request: RunRequest, by: str | None, json: bool) -> None:
 
         show_dry_run(Screen(json), planned(pipeline, asked), pipeline=name)
         return
-    _perform(pipeline, asked, json)
+    perform_request(pipeline, asked, json)
 
 
-def _perform(pipeline: Pipeline, request: RunRequest, json: bool) -> NoReturn:
+def perform_request(pipeline: Pipeline, request: RunRequest, json: bool) -> NoReturn:
     """The steps of a run that does what was asked, up to the first that does not end well."""
     screen, run_id = Screen(json), manual_run_id(request.role)
     fix_request(pipeline.layout.run(run_id), request)

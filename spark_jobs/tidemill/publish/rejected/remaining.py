@@ -49,15 +49,17 @@ def rest_of(table: DeltaTable | None, layout: Layout, event: Event) -> Rest:
     """The rejected rows that an event replaces on a snapshot.
 
     A swap replaces the rejected rows of its partitions, and those without a partition whose origin
-    it has read again; only of events that it was computed after. Rows are few, so the files they
-    are in are rewritten.
+    it has read again; only of events that it was computed after. A rewind keeps the rejected rows
+    up to the event that it goes back to. Rows are few, so the files they are in are rewritten.
     """
     if table is None or event.kind not in ("swap", "replace"):
         return Rest()
     events = Journal(layout.journal).events()
-    if event.kind == "replace":
-        return rows_but(table, layout, frozenset(e.increment for e in events if e.seq < event.seq))
     recomputation = event.recomputation
+    if event.kind == "replace":
+        kept = recomputation.rewinds_to if recomputation else None
+        gone = (e.increment for e in events if (kept or 0) < e.seq < event.seq)
+        return rows_but(table, layout, frozenset(gone))
     if recomputation is None or (
         recomputation.partitions is None and recomputation.replaces_rejects_of is None
     ):

@@ -18,6 +18,7 @@ from tidemill.steps.decisions.checks import refuse_missing_reason
 from tidemill.steps.decisions.recomputed import verify_published
 from tidemill.steps.decisions.reject import refuse_not_rejectable, rejected_batches
 from tidemill.steps.decisions.release import refuse_not_held
+from tidemill.steps.decisions.rewind import plan_rewind
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 from tidemill.storage.run_context import RunContext
@@ -77,6 +78,10 @@ def asked(run: RunContext, request: RunRequest, generation: Generation | None) -
         case "rebuild":
             refuse_missing_reason("rebuild", by=request.by, reason=request.reason)
             refuse_backfill(pipeline)
+        case "rewind":
+            refuse_missing_reason("rewind", by=request.by, reason=request.reason)
+            refuse_backfill(pipeline)
+            plan_rewind(pipeline, snapshot, request)
         case "backfill" if generation is not None:
             _prove_interval(pipeline, snapshot, request, generation)
             nothing = nothing_to_compute(pipeline, request, snapshot)

@@ -80,7 +80,7 @@ def fork_generation(run: LeasedRun, request: RunRequest) -> Takeover:
     withdraw_unpublished(run, snapshot, tail, by=request.by, reason=f"redo: {request.reason}")
     first = first_unpublished(pipeline, snapshot, generation)
     if first:
-        _refuse_other_state(pipeline, generation)
+        refuse_other_state(pipeline, generation)
     excludes: Sequence[InputFile] = ()
     if request.exclude:
         generation.ledger.complete()
@@ -111,7 +111,7 @@ def fork_generation(run: LeasedRun, request: RunRequest) -> Takeover:
     return takeover
 
 
-def _refuse_other_state(pipeline: Pipeline, generation: Generation) -> None:
+def refuse_other_state(pipeline: Pipeline, generation: Generation) -> None:
     """Refuse code that cannot go on with the state, before there is a fork that would have to."""
     refuse_changes(pipeline, generation.note)
     if plan_asked_for(pipeline, generation.note):

@@ -9,6 +9,7 @@ from tidemill.ledger.run_request import RunRequest, read_request
 from tidemill.steps.decisions.backfill import backfill
 from tidemill.steps.decisions.rebuild import rebuild
 from tidemill.steps.decisions.reject import reinstate
+from tidemill.steps.decisions.rewind import rewind
 from tidemill.steps.parts.run import Ended
 from tidemill.storage.run_context import RunContext
 
@@ -54,6 +55,8 @@ def _computed(run: RunContext, request: RunRequest, lost: Increment) -> Ended:
             return reinstate(run, request, lost_race=True)
         case "rebuild":
             return rebuild(run, request, lost_race=True)
+        case "rewind":
+            return rewind(run, request, lost_race=True)
         case _:
             raise _nothing_asked(run, lost)
 

@@ -58,12 +58,9 @@ class Entries:
         return lost
 
     def append(self, increment: Increment) -> None:
-        """Add the event of one increment; a rebuilt generation takes over with it."""
+        """Add the event of one increment; a new generation takes over with it."""
         self.run.lease.check()
-        if (
-            increment.sealed.recomputation is not None
-            and increment.sealed.recomputation.kind == "rebuild"
-        ):
+        if _kind(increment) == "replace":
             from tidemill.steps.parts.take_over import take_over
 
             take_over(self.run, self.snapshot, increment)

@@ -1,7 +1,8 @@
-"""Records the takeover of a rebuilt generation, before the rebuild's event."""
+"""Records the takeover of a generation, before the event of its rebuild or rewind."""
 
 from tidemill.contract.errors import Refused
 from tidemill.generations.build import (
+    GenerationBuild,
     generation_builds,
     hash_of_excluded,
 )
@@ -9,6 +10,7 @@ from tidemill.increments.exclusions import excluded
 from tidemill.increments.increment import Increment
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import Takeover, put_takeover
+from tidemill.ledger.run_kinds import FORKED
 from tidemill.steps.parts.unpublished import unpublished
 from tidemill.storage.run_context import LeasedRun
 
@@ -39,16 +41,16 @@ def take_over(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> None:
         raise ExclusionsChanged(
             f"Since increment {increment.number:06d} was computed, a person decided that other "
             "input does not count.",
-            remedy=f"Rebuild again: tidemill rebuild {layout.name} --reason TEXT.",
+            remedy=_again(layout.name, built, increment),
             increment=increment.number,
         )
     put_takeover(
         layout,
         Takeover(
             generation=recomputation.generation,
-            kind="rebuild",
+            kind=built.kind,
             predecessor=snapshot.generation,
-            first=0,
+            first=recomputation.last + 1 if built.kind in FORKED else 0,
             seq=snapshot.last_seq + 1,
             supersedes=tuple(one.number for one in unpublished(snapshot)),
             by=recomputation.by,
@@ -58,3 +60,10 @@ def take_over(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> None:
             epoch=run.epoch,
         ),
     )
+
+
+def _again(pipeline: str, built: GenerationBuild, increment: Increment) -> str:
+    if built.kind == "rebuild":
+        return f"Rebuild again: tidemill rebuild {pipeline} --reason TEXT."
+    drop = f"tidemill reject {pipeline} {increment.number} --reason TEXT"
+    return f"Drop it, and ask for it again: {drop}."
