@@ -10,7 +10,7 @@ from tidemill.ledger.ledger import Ledger
 
 
 class NotRewindable(UsageError):
-    """A run is none that a pipeline could go back to; carries `run_id`."""
+    """A pipeline cannot go back to a run; carries `run_id`."""
 
 
 class RewindBlocked(Refused):

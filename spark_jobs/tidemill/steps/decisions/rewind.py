@@ -73,11 +73,11 @@ def plan_rewind(pipeline: Pipeline, snapshot: Snapshot, request: RunRequest) -> 
         request: Names the run, and says whether a loss was accepted.
 
     Raises:
-        NotRewindable: it is no run to go back to.
+        NotRewindable: the pipeline cannot go back to that run.
         RewindBlocked: a backfill, reinstatement or rebuild came after it.
         RowsNotKept: the rows of that time cannot be put together again.
         BatchTimeLost: rows would get another batch time than they had.
-        InputLost: the sources no longer hold what would be read again, and nobody accepted it.
+        InputLost: the sources no longer hold what would be read again, and no person accepted it.
     """
     name, generation = pipeline.name, snapshot.generation
     live = read_note(pipeline.layout, generation)
