@@ -100,8 +100,8 @@ def rewind_and_publish(history: History) -> Report:
     asked = RunRequest(role="rewind", back_to="run-1", by="ann", reason="a bad release")
     fix_request(history.layout.run("rewind"), asked)
     rewind(history.run("rewind"), asked)
-    perform("gate", gate, history.run("rewind"))
-    return history.publish("rewind")
+    judged = perform("gate", gate, history.run("rewind"))
+    return judged if judged.error else history.publish("rewind")
 
 
 def where_it_goes_on(history: History) -> Any:
