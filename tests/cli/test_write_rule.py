@@ -24,7 +24,12 @@ READS = {
     *("example", "suite", "journal", "state", "target", "lease", "checkpoint"),
 }
 # They show what they would do, and do it with `--apply`.
-UPKEEP = {"vacuum", "upkeep", "relocate", "checkpoint rewind"}
+UPKEEP = {
+    "vacuum",
+    "upkeep",
+    "relocate",
+    *("checkpoint rewind", "checkpoint restore", "checkpoint snapshot"),
+}
 WHY = ("--reason", "as a test says")
 DECISIONS = {
     "release": ("release", NAME, "2", *WHY),

@@ -146,6 +146,14 @@ class Layout:
         """The record that a generation may continue with another spec or other code."""
         return self.home / "checkpoints" / f"{generation}.plans" / f"{hashes}.json"
 
+    @property
+    def snapshots(self) -> Path:
+        """The snapshots of checkpoints that people have taken."""
+        return self.home / "snapshots"
+
+    def snapshot(self, number: int) -> Path:
+        return self.snapshots / f"{number:06d}"
+
     def ledger(self, generation: str) -> Path:
         return self.home / "ledger" / generation
 

@@ -6,11 +6,12 @@ rest is read again.
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tidemill.compatibility.creation_snapshot import inherit_fingerprint
 from tidemill.contract.clock import wall_clock
+from tidemill.generations.build import GenerationBuild, clear_away
 from tidemill.generations.generation import Generation
 from tidemill.generations.verify import GenerationUnbound
 from tidemill.ledger.flushes import Flush, flushes
@@ -75,6 +76,32 @@ def build_fork(pipeline: Pipeline, generation: Generation, name: str, first: int
     )
     documents.put_if_absent(layout.note(name), born)
     inherit_fingerprint(layout, generation.name, born)
+
+
+def build_fork_from(
+    pipeline: Pipeline, sources: Iterable[Generation], built: GenerationBuild, first: int
+) -> None:
+    """Build a fork from the first of some places that still holds what the batch before left.
+
+    Args:
+        sources: The live generation, with its checkpoint as it is or as a snapshot has it.
+        built: The new generation; what an earlier try left of it is removed.
+        first: As in `build_fork`.
+
+    Raises:
+        ForkPointGone: none of them holds it; that of the first.
+    """
+    missing: ForkPointGone | None = None
+    for source in sources:
+        clear_away(pipeline.layout, built)
+        try:
+            build_fork(pipeline, source, built.generation, first)
+        except ForkPointGone as error:
+            missing = missing or error
+        else:
+            return
+    if missing is not None:
+        raise missing
 
 
 def dropped_flushes(generation: Generation, first: int) -> list[Flush]:

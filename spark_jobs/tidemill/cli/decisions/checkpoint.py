@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from typer import Option, Typer
+from typer import Argument, Option, Typer
 
-from tidemill.cli.decisions.options import By, HistoryReason, decider
+from tidemill.cli.decisions.options import By, HistoryReason, PipelineReason, decider
 from tidemill.cli.decisions.recompute import perform_request
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Csv, Json, PipelineName, Quantity, Screen
@@ -12,7 +12,9 @@ from tidemill.cli.upkeep.options import Apply
 from tidemill.cli.write_rule import DryRun, Yes, agreed, show_dry_run
 from tidemill.cli.zones import Utc, time_shown, zone_of
 from tidemill.contract.clock import wall_clock
+from tidemill.contract.counted import bytes_in_words, counted
 from tidemill.contract.layout import Layout
+from tidemill.generations.checkpoint_snapshot import read_snapshots
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_request import RunRequest
@@ -21,6 +23,7 @@ from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.root import existing_root
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
+from tidemill.storage.run_context import RunContext
 
 checkpoint = Typer(
     name="checkpoint",
@@ -49,9 +52,11 @@ def show(
     """
     screen = Screen(json, csv)
     find(name)
-    found = read_checkpoint_batches(Layout(existing_root(), name), limit)
+    layout = Layout(existing_root(), name)
+    found, snapshots = read_checkpoint_batches(layout, limit), read_snapshots(layout)
     if json:
-        screen.document({"pipeline": name, **found.model_dump(mode="json")})
+        kept = [one.model_dump(mode="json") for one in snapshots]
+        screen.document({"pipeline": name, **found.model_dump(mode="json"), "snapshots": kept})
         return
     if not found.batches and not csv:
         screen.line(f"{name}: Spark has planned no batch yet")
@@ -73,6 +78,9 @@ def show(
             for one in found.batches
         ),
     )
+    for one in () if csv else snapshots:
+        taken = time_shown(one.taken, zone)
+        screen.line(f"snapshot {one.number}: {one.generation} up to batch {one.batch}, {taken}")
 
 
 def _quantities(one: CheckpointBatch) -> list[Quantity | None]:
@@ -141,3 +149,58 @@ def rewind(
         perform_request(pipeline, request, json)
     plan = plan_rewind(pipeline, Snapshot(pipeline.layout), request)
     show_dry_run(Screen(json), plan.phrases(), pipeline=name)
+
+
+@checkpoint.command("snapshot")
+def snapshot(name: PipelineName, by: By = None, apply: Apply = False, json: Json = False) -> None:
+    """Keep checkpoint and sink log as they are now, to restore or to rewind to.
+
+    Examples:
+      tidemill checkpoint snapshot tides --apply
+    """
+    from tidemill.steps.decisions.snapshot import keep_snapshot, plan_snapshot
+
+    screen, pipeline = Screen(json), open_pipeline(name)
+    if not apply:
+        plan = plan_snapshot(pipeline)
+        size = f"{counted(plan.files, 'file')}, {bytes_in_words(plan.bytes)}"
+        show_dry_run(
+            screen, [f"keep {plan.generation} up to batch {plan.batch}: {size}"], pipeline=name
+        )
+        return
+    run = RunContext(pipeline, manual_run_id("snapshot"), screen.line)
+    taken = keep_snapshot(run, decider(by))
+    screen.line(f"{name}: snapshot {taken.number} of {taken.generation} up to batch {taken.batch}")
+    if json:
+        screen.document({"pipeline": name, "snapshot": taken.model_dump(mode="json")})
+
+
+@checkpoint.command("restore")
+def restore(
+    name: PipelineName,
+    number: Annotated[
+        int, Argument(metavar="SNAPSHOT", min=1, help="Its number.", show_default=False)
+    ],
+    reason: PipelineReason,
+    by: By = None,
+    apply: Apply = False,
+    json: Json = False,
+) -> None:
+    """Go on from a snapshot, where nothing was published since it was taken.
+
+    Examples:
+      tidemill checkpoint restore tides 3 --reason "the disk lost the state" --apply
+    """
+    from tidemill.steps.decisions.restore import plan_restore
+    from tidemill.steps.decisions.restore import restore as restore_snapshot
+
+    screen, pipeline = Screen(json), open_pipeline(name)
+    if not apply:
+        plan = plan_restore(pipeline, number, Snapshot(pipeline.layout))
+        show_dry_run(screen, plan.phrases(), pipeline=name)
+        return
+    run = RunContext(pipeline, manual_run_id("restore"), screen.line)
+    found = restore_snapshot(run, number, by=decider(by), reason=reason)
+    screen.line(f"{name}: {found.generation} goes on from batch {found.first}: tidemill run {name}")
+    if json:
+        screen.document({"pipeline": name, "takeover": found.model_dump(mode="json")})

@@ -11,11 +11,10 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import (
     begin_build,
-    clear_away,
     refuse_lost_batch_times,
     takeover_of_run,
 )
-from tidemill.generations.fork import build_fork, dropped_flushes
+from tidemill.generations.fork import build_fork_from, dropped_flushes
 from tidemill.generations.generation import Generation
 from tidemill.generations.verify import open_generation
 from tidemill.increments.snapshot import Snapshot
@@ -85,19 +84,41 @@ def fork_generation(run: LeasedRun, request: RunRequest) -> Takeover:
     if request.exclude:
         generation.ledger.complete()
         excludes = files_read(pipeline, first, generation.ledger.latest(), request.exclude)
+    return fork_at(run, request, snapshot, [generation], first, excludes)
+
+
+def fork_at(
+    run: LeasedRun,
+    request: RunRequest,
+    snapshot: Snapshot,
+    sources: Sequence[Generation],
+    first: int,
+    excludes: Sequence[InputFile] = (),
+) -> Takeover:
+    """Let a fork of the live generation take over.
+
+    Args:
+        request: Who asked and why.
+        sources: The live generation, with its checkpoint as it is or as snapshots have it.
+        first: The first batch that the fork runs itself; nothing from there on is in the journal.
+        excludes: Files that do not count any more.
+
+    Raises:
+        ForkPointGone: none of the checkpoints holds what the batch before left.
+    """
+    pipeline, layout = run.pipeline, run.pipeline.layout
     built = begin_build(pipeline, "fork", run.run_id, excludes, run.epoch)
-    clear_away(layout, built)
-    build_fork(pipeline, generation, built.generation, first)
+    build_fork_from(pipeline, sources, built, first)
     # Proved before it is live: afterwards there is no way back.
     open_generation(pipeline, built.generation)
-    for flush in dropped_flushes(generation, first):
+    for flush in dropped_flushes(sources[0], first):
         run.log(f"the flush by {flush.by} to {flush.watermark_ms} is not repeated: ask again")
     takeover = Takeover(
         generation=built.generation,
         kind="fork",
-        predecessor=generation.name,
+        predecessor=snapshot.generation,
         first=first,
-        supersedes=tuple(one.number for one in tail),
+        supersedes=tuple(one.number for one in unpublished(snapshot)),
         excludes=built.excludes,
         by=request.by,
         os_user=request.os_user,

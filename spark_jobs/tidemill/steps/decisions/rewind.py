@@ -7,11 +7,13 @@ published since stays in the books, undone by an event that names who asked for 
 
 import uuid
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from tidemill.contract.counted import counted
 from tidemill.contract.report import Outcome
-from tidemill.generations.build import begin_build, clear_away, refuse_lost_batch_times
-from tidemill.generations.fork import build_fork, dropped_flushes
+from tidemill.generations.build import begin_build, refuse_lost_batch_times
+from tidemill.generations.checkpoint_snapshot import as_generation, snapshots_of
+from tidemill.generations.fork import build_fork_from, dropped_flushes
 from tidemill.generations.kept_rows import keep_rows, verify_kept
 from tidemill.generations.verify import open_generation
 from tidemill.increments.exclusions import excluded
@@ -114,7 +116,7 @@ def rewind(run: RunContext, request: RunRequest, *, lost_race: bool = False) -> 
         lost_race: Whether it was sealed before, and something went out since.
 
     Raises:
-        ForkPointGone: the checkpoint has forgotten the batch to go on from.
+        ForkPointGone: the checkpoint has forgotten the batch to go on from, and no snapshot has it.
         QueryChanged: the state means nothing to today's code.
         Refused: as `plan_rewind`.
     """
@@ -146,8 +148,10 @@ def _build(run: LeasedRun, plan: RewindPlan) -> str:
     live = open_generation(pipeline)
     refuse_other_state(pipeline, live)
     built = begin_build(pipeline, "rewind", run.run_id, epoch=run.epoch)
-    clear_away(run.layout, built)
-    build_fork(pipeline, live, built.generation, first)
+    kept = snapshots_of(run.layout, plan.point.last)
+    build_fork_from(
+        pipeline, chain([live], (as_generation(run.layout, one) for one in kept)), built, first
+    )
     # Proved before it is live: afterwards there is no way back.
     open_generation(pipeline, built.generation)
     for flush in dropped_flushes(live, first):

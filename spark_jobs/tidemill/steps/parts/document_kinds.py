@@ -13,6 +13,7 @@ from tidemill.compatibility.compare import Passed
 from tidemill.compatibility.creation_snapshot import CreationSnapshot
 from tidemill.contract.document import Document
 from tidemill.generations.build import GenerationBuild
+from tidemill.generations.checkpoint_snapshot import CheckpointSnapshot
 from tidemill.increments.records import Rejection, Release, Sealed, Verdict
 from tidemill.journal.event import Announced, Applied, Event, Withdrawal
 from tidemill.journal.published_files import PublishedFiles
@@ -100,6 +101,7 @@ DOCUMENT_KINDS = (
     DocumentKind(RunIncrement, "runs/*/increments"),
     DocumentKind(ReprocessedRun, "runs/*/reprocessed"),
     DocumentKind(Relocation, "relocations"),
+    DocumentKind(CheckpointSnapshot, "snapshots", r"\d+\.json"),
     DocumentKind(Relocated, "relocations", r"\d+\.done"),
     DocumentKind(Holder, "lease"),
     DocumentKind(Released, "lease", r"\d+\.released"),
