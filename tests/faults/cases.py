@@ -138,6 +138,12 @@ CASES = {
         step=steps.copy_and_publish,
         rest=steps.what_is_copied,
     ),
+    "rollover": Case(
+        pasts.two_increments,
+        [(ONE, ["a"]), (["1", "2", "5"], ["a", "b"]), (["1", "2", "3", "5"], ["a", "b"])],
+        more="rollover: {after_batches: 3}",
+        rest=steps.where_spark_goes_on,
+    ),
     "archive": Case(
         pasts.three_files_to_archive,
         [([], []), (["0", "1", "2"], [])],

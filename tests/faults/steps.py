@@ -12,7 +12,9 @@ from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.report import Report
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.generations.verify import open_generation
+from tidemill.journal.takeovers import read_takeovers
 from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.spark_logs.source_log_cut import files_known
 from tidemill.steps.decisions.copy_pipelines import CopyInPlace, copy_pipelines
 from tidemill.steps.decisions.reject import reject as reject_increment
 from tidemill.steps.decisions.release import NotHeld, release
@@ -160,3 +162,17 @@ def what_is_torn(history: History) -> Any:
     logs = (history.checkpoint / "commits", history.sink / "_spark_metadata")
     entries = {str(file): file.read_text() for log in logs for file in log.glob("[0-9]*")}
     return [str(one) for one in planned_repairs(history.pipeline)], entries
+
+
+def where_spark_goes_on(history: History) -> Any:
+    """What the live generation begins with, whose name depends on how many were begun."""
+    takeovers = read_takeovers(history.layout.home)
+    generation = open_generation(history.pipeline)
+    known = files_known(generation.checkpoint.path / "sources" / "orders")
+    return {
+        "takeovers": [(one.kind, one.predecessor, one.first) for one in takeovers],
+        "batches": [one.batch for one in generation.ledger.batches()],
+        "committed": generation.committed,
+        "sink": len(generation.log.files),
+        "known": sorted(file.name for file in known),
+    }

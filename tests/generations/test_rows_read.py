@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.histories.history_builder import History, reject, rows
+from tests.support.histories.rolled_history import RolledHistory
 from tests.support.histories.spark_log_builder import write_commit
 from tests.support.remedies import carry_out
-from tidemill.generations.rows_read import BooksUnbalanced, RowsReadAmiss
+from tidemill.generations.rows_read import BooksUnbalanced, InputReadAgain, RowsReadAmiss
 from tidemill.generations.verify import open_generation
+from tidemill.journal.takeovers import current
 from tidemill.ledger.batch import Batch, RowsPerRow
 
 
@@ -72,3 +74,21 @@ def test_books_that_add_up_or_cannot_are_written_down(
     tmp_path: Path, good: int, per_row: RowsPerRow
 ) -> None:
     assert recorded(tmp_path, 3, good=good, per_row=per_row).rows_per_row == per_row
+
+
+@pytest.mark.remedy("InputReadAgain")
+def test_a_file_that_comes_back_after_a_rollover_is_not_read_again(tmp_path: Path) -> None:
+    history = RolledHistory(tmp_path, more="rollover: {after_batches: 1}")
+    file = history.arrive("a.csv", "id,at\n1,\n")
+    history.batch(rows(1), inputs=[file])
+    history.judge(history.seal().increment)
+    history.publish()
+    assert current(history.layout) == "live-0002"
+    # It came after the query had listed the folder that Spark is told of.
+    history.batch(rows(1), inputs=[file], commit=False)
+    write_commit(history.checkpoint, 1)
+    with pytest.raises(InputReadAgain) as refused:
+        open_generation(history.pipeline).ledger.complete()
+    assert (refused.value.batch, refused.value.files) == (1, [str(file)])
+    assert history.ledger.latest() == 0
+    carry_out(history, refused.value.remedy, "rebuild")

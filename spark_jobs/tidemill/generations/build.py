@@ -17,7 +17,13 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.increments.exclusions import Excluded, excluded
 from tidemill.increments.snapshot import Snapshot
-from tidemill.journal.takeovers import Takeover, generation_of, next_generation, read_takeovers
+from tidemill.journal.takeovers import (
+    Takeover,
+    generation_of,
+    next_generation,
+    read_takeovers,
+    rolled_over,
+)
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.run_kinds import GenerationKind
@@ -187,7 +193,7 @@ def left_out(pipeline: Pipeline) -> Excluded:
     The first generation has read what was excluded before it was; only those that read input again
     meet it again.
     """
-    generation = generation_of(pipeline)
+    generation = rolled_over(pipeline.layout, generation_of(pipeline))
     if generation == FIRST_GENERATION or not generation.startswith(LIVE):
         return Excluded()
     known = excluded(Snapshot(pipeline.layout))

@@ -1,4 +1,4 @@
-"""A fork: a generation that continues from a published batch of another, with other code.
+"""A fork: a generation that continues from a published batch of another.
 
 Its first batches are the other's: their documents are linked, their files stay where they are. The
 rest is read again.
@@ -6,7 +6,7 @@ rest is read again.
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from tidemill.compatibility.creation_snapshot import inherit_fingerprint
@@ -16,9 +16,11 @@ from tidemill.generations.generation import Generation
 from tidemill.generations.verify import GenerationUnbound
 from tidemill.ledger.flushes import Flush, flushes
 from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
+from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.losses import PassedLoss
 from tidemill.ledger.manifests import Manifest, put_manifest
 from tidemill.ledger.ranges_read import sources_by_ranges
+from tidemill.ledger.settled_batches import inherit_settled
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone, cut, link
 from tidemill.spark_logs.compactible_log import COMPACT, compactible_log
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
@@ -33,13 +35,23 @@ WHOLE = ("sources", "topics", "arrivals")
 BY_BATCH = re.compile(r"([0-9]{6,})\.(json|parquet)")
 
 
-def build_fork(pipeline: Pipeline, generation: Generation, name: str, first: int) -> None:
+def build_fork(
+    pipeline: Pipeline,
+    generation: Generation,
+    name: str,
+    first: int,
+    *,
+    shortened: Container[str] = (),
+    same_code: bool = False,
+) -> None:
     """Build a generation whose next batch is an earlier one of another; it does not run yet.
 
     Args:
         generation: The one to go on from, whose parts agree.
         name: The new generation's name; it has no files yet.
         first: The batch that is next.
+        shortened: The file sources whose log is cut to what Spark must know of it.
+        same_code: Whether it goes on with the code of the other; if not, with today's.
 
     Raises:
         ForkPointGone: the checkpoint has forgotten the batch before.
@@ -50,10 +62,13 @@ def build_fork(pipeline: Pipeline, generation: Generation, name: str, first: int
     _link_ledger(generation, layout.ledger(name), first)
     if first and note is not None:
         _begin_sink(generation, note, layout.sink(name), first)
-    cut(generation.checkpoint, layout.checkpoint(name), first, query_id, kafka)
+    cut(generation.checkpoint, layout.checkpoint(name), first, query_id, kafka, shortened)
     # Once it has taken over, nothing else has this.
     built = (layout.ledger(name), layout.sink(name), layout.checkpoint(name))
     sync((path for folder in built for path in folder.rglob("*") if path.is_file()), layout.root)
+    if first:
+        inherit_settled(generation.ledger.folder, layout.ledger(name), first - 1)
+        Ledger(layout, name).settle()
     if not first:
         # With nothing to go on from it is born like a first one, when its query starts.
         return
@@ -69,8 +84,7 @@ def build_fork(pipeline: Pipeline, generation: Generation, name: str, first: int
             "query_id": query_id,
             "checkpoint": layout.checkpoint(name),
             "sink": layout.sink(name),
-            "spec_hash": hash_of_spec(pipeline.spec),
-            "code_hash": hash_of_file(pipeline.transform_file),
+            **({} if same_code else _code_of_today(pipeline)),
             "born": wall_clock(),
         }
     )
@@ -104,6 +118,13 @@ def build_fork_from(
         raise missing
 
 
+def _code_of_today(pipeline: Pipeline) -> dict[str, str]:
+    return {
+        "spec_hash": hash_of_spec(pipeline.spec),
+        "code_hash": hash_of_file(pipeline.transform_file),
+    }
+
+
 def dropped_flushes(generation: Generation, first: int) -> list[Flush]:
     """The flushes that a fork does not repeat: what came after their batches comes before now."""
     found = flushes(generation.ledger.layout, generation.name)
@@ -112,9 +133,11 @@ def dropped_flushes(generation: Generation, first: int) -> list[Flush]:
 
 def _link_ledger(generation: Generation, to: Path, first: int) -> None:
     ledger = generation.ledger
-    batches = ledger.batches(last=first - 1)
-    used = {batch.start for batch in batches}
-    starts = (n for n, _ in documents.numbered(ledger.folder / "starts") if n in used)
+    starts = sorted(documents.numbers(ledger.folder / "starts"))
+    if first <= ledger.latest():
+        # What came after the fork is not its own.
+        used = {batch.start for batch in ledger.batches(last=first - 1)}
+        starts = [number for number in starts if number in used]
     kept = [Path("starts") / f"{number:06d}.json" for number in starts]
     for name in WHOLE:
         kept += _below(ledger.folder, Path(name))
@@ -123,7 +146,7 @@ def _link_ledger(generation: Generation, to: Path, first: int) -> None:
     kept += (
         p for p in _below(ledger.folder, Path("losses")) if _was_passed(ledger.folder, p, first)
     )
-    kept += (Path(f"{batch.batch:06d}.json") for batch in batches)
+    kept += (Path(f"{number:06d}.json") for number in range(first))
     for path in kept:
         link(ledger.folder / path, to / path)
 

@@ -7,8 +7,11 @@ and anything of it can be sealed.
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.generations.build import left_out
+from tidemill.journal.takeovers import has_rolled_over
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.books import books_of
+from tidemill.ledger.ledger import Ledger
+from tidemill.sources.files.inputs_read import inputs_read
 from tidemill.sources.probe import inspect
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
@@ -18,6 +21,10 @@ MOST_NAMED = 20
 
 class RowsReadAmiss(Refused):
     """A batch has not read each row of its files once; carries `batch`, `read` and `held`."""
+
+
+class InputReadAgain(Refused):
+    """A batch has read a file that an earlier one has read; carries `batch` and `files`."""
 
 
 class BooksUnbalanced(Refused):
@@ -33,9 +40,11 @@ def inspected(pipeline: Pipeline, batch: Batch) -> Batch:
 
     Raises:
         RowsReadAmiss: it has.
+        InputReadAgain: a batch before has read a file of it.
         BooksUnbalanced: rows of it are nowhere, or come of none.
         Refused: Spark misread a file, and the spec rates that `hold`.
     """
+    _refuse_read_again(pipeline, batch)
     batch = inspect(pipeline, batch)
     _refuse_unbalanced_books(pipeline, batch)
     held = _rows_of(batch)
@@ -56,6 +65,34 @@ def inspected(pipeline: Pipeline, batch: Batch) -> Batch:
         held=held,
         files=files[:MOST_NAMED],
     )
+
+
+def _refuse_read_again(pipeline: Pipeline, batch: Batch) -> None:
+    """Refuse a file that came back while a query ran on a source log that was cut.
+
+    With the whole log Spark passes over it, but where `maxFileAge` lets it forget a file.
+    """
+    layout, generation = pipeline.layout, batch.generation
+    if not batch.inputs or not has_rolled_over(layout, generation):
+        return
+    past = Ledger(layout, generation).past()
+    sources = pipeline.spec.sources_of(FileSource)
+    for name, source in sources.items():
+        if source.maxFileAge is not None or source.fileNameOnly:
+            continue
+        read = inputs_read(name, past, by_name=False)
+        own = (file for file in batch.inputs if file.source == name)
+        again = [file.path for file in own if read.at(file.on_disk) is not None]
+        if again:
+            raise InputReadAgain(
+                f"Batch {batch.batch} has read {again[0]}, which an earlier batch has read: it "
+                f"was put there again while the query ran ({counted(len(again), 'such file')}).",
+                remedy="Nothing of the batch is published. Read all input again: "
+                f"tidemill rebuild {pipeline.name} --reason TEXT. Deliver other content under "
+                "other names.",
+                batch=batch.batch,
+                files=again[:MOST_NAMED],
+            )
 
 
 def _refuse_unbalanced_books(pipeline: Pipeline, batch: Batch) -> None:

@@ -1,11 +1,12 @@
 """Takeovers: which generation is live, and which ones came before it.
 
-`generations/000001.json` says that one was born. A fork counts from then on; a rebuild and a
-rewind from the moment in which their event stands in the journal, so that both change at once.
+`generations/000001.json` says that one was born. A fork and a rollover count from then on; a rebuild
+and a rewind from the moment in which their event stands in the journal, so that both change at once.
 """
 
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import AliasChoices, Field
 
@@ -17,6 +18,9 @@ from tidemill.ledger.run_kinds import FORKED, GenerationKind
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
+# No request asks for a rollover.
+TakeoverKind = GenerationKind | Literal["rollover"]
+
 
 class Takeover(Document):
     """The record that a generation takes over.
@@ -24,19 +28,20 @@ class Takeover(Document):
     Attributes:
         predecessor: The generation before it.
         first: The first batch of its own: 0 of a rebuild, the one after the last published of a
-            fork, the one after the last that stays of a rewind. The batches before are those of
-            `predecessor`.
-        seq: The seq of the event in the journal that brings it; None of a fork, which needs none.
+            fork or rollover, the one after the last that stays of a rewind. The batches before are
+            those of `predecessor`.
+        seq: The seq of the event in the journal that brings it; None of a fork or rollover, which
+            need none.
         supersedes: The increments of `predecessor` that it takes the place of.
         excludes: Files that do not count any more from then on.
         os_user: Operating-system user of that process; None in older documents.
         epoch: Epoch of the writer's lease; 0 in older documents.
-        after: For a fork, the last event of the journal that `first` was decided on; None
-            in older documents.
+        after: For a fork or rollover, the last event of the journal that `first` was decided on;
+            None in older documents.
     """
 
     generation: str
-    kind: GenerationKind
+    kind: TakeoverKind
     predecessor: str = Field(validation_alias=AliasChoices("predecessor", "of"))
     first: int
     seq: int | None = None
@@ -57,7 +62,17 @@ def read_takeovers(home: Path) -> list[Takeover]:
         home: `Layout.home`.
     """
     found = (documents.read(p, Takeover) for _, p in documents.numbered(home / "generations"))
-    return [takeover for takeover in found if takeover is not None and _counts(home, takeover)]
+    counted: list[Takeover] = []
+    live = FIRST_GENERATION
+    for takeover in found:
+        if takeover is None or not _counts(home, takeover):
+            continue
+        # A process that lost its lease may write a rollover of what is not live any more.
+        if takeover.kind == "rollover" and takeover.predecessor != live:
+            continue
+        counted.append(takeover)
+        live = takeover.generation
+    return counted
 
 
 def put_takeover(layout: Layout, takeover: Takeover) -> None:
@@ -87,12 +102,27 @@ def lineage(layout: Layout, generation: str) -> dict[str, int]:
 
     The generation comes first, then the one that it was forked from, and so on.
     """
-    forks = {one.generation: one for one in read_takeovers(layout.home) if one.kind in FORKED}
+    before = {one.generation: one for one in read_takeovers(layout.home) if one.kind in FORKED}
     ancestors = {}
-    while (fork := forks.get(generation)) is not None:
-        ancestors[generation] = fork.first
-        generation = fork.predecessor
+    while (takeover := before.get(generation)) is not None:
+        ancestors[generation] = takeover.first
+        generation = takeover.predecessor
     return {**ancestors, generation: 0}
+
+
+def rolled_over(layout: Layout, generation: str) -> str:
+    """The generation that a generation goes on from by rollovers alone; itself without one."""
+    before = {one.generation: one for one in read_takeovers(layout.home)}
+    while (takeover := before.get(generation)) is not None and takeover.kind == "rollover":
+        generation = takeover.predecessor
+    return generation
+
+
+def has_rolled_over(layout: Layout, generation: str) -> bool:
+    """Whether a rollover is among the generations that a generation continues, itself included."""
+    continued = lineage(layout, generation)
+    takeovers = read_takeovers(layout.home)
+    return any(one.kind == "rollover" and one.generation in continued for one in takeovers)
 
 
 def owner(layout: Layout, generation: str, batch: int) -> str:

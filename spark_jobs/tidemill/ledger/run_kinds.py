@@ -56,4 +56,4 @@ EVENT_OF: dict[RecomputationKind, EventKind] = {
     kind.recomputation: kind.event for kind in RUN_KINDS if kind.recomputation is not None
 }
 # The generations that go on from a batch of another; a rebuild begins at the first.
-FORKED: tuple[GenerationKind, ...] = ("fork", "rewind")
+FORKED: tuple[str, ...] = ("fork", "rollover", "rewind")

@@ -6,6 +6,7 @@ with it, unchanged since, or one of the same bytes. If not, the batches themselv
 """
 
 import hashlib
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -144,6 +145,31 @@ def settle_batches(
         draft.unlink(missing_ok=True)
     documents.put_if_absent(folder / f"{record.last:06d}.json", record)
     _remove_older(ledger)
+
+
+def inherit_settled(ledger: Path, to: Path, last: int) -> None:
+    """Copy the newest record to a ledger that begins with the same batches, as far as it fits.
+
+    Args:
+        ledger: The folder of the ledger that has the record.
+        to: The folder of the other ledger, which holds batches up to `last`.
+    """
+    found = next((one for one in _fitting(ledger) if one.last <= last), None)
+    if found is None:
+        return
+    make_folder(folder_of(to))
+    place = index_of(to, found)
+    try:
+        shutil.copyfile(index_of(ledger, found), place)
+    except FileNotFoundError:
+        return
+    sync([place], to)
+    # Bytes that are not those of the record would be vouched for by the stamp.
+    if _hash_of(place) != found.index:
+        place.unlink(missing_ok=True)
+        return
+    record = found.model_copy(update={"stamp": _stamp_of(place)})
+    documents.put_if_absent(folder_of(to) / f"{record.last:06d}.json", record)
 
 
 def folder_of(ledger: Path) -> Path:

@@ -8,6 +8,7 @@ from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.status import IncrementState, IncrementStatus, read_increments
+from tidemill.journal.takeovers import lineage
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
@@ -49,6 +50,8 @@ class CheckpointStanding(FrozenModel):
     """The live checkpoint, and its newest batches in order.
 
     Attributes:
+        goes_on_from: The generation whose batches come before its own; None for none.
+        first: The first batch of its own.
         planned: The last batch that Spark planned; None before the first.
         committed: The last one that Spark committed.
         recorded: The last one in the ledger.
@@ -56,6 +59,8 @@ class CheckpointStanding(FrozenModel):
 
     generation: str
     query_id: str | None
+    goes_on_from: str | None = None
+    first: int = 0
     planned: int | None
     committed: int | None
     recorded: int | None
@@ -82,9 +87,13 @@ def read_checkpoint_batches(layout: Layout, limit: int) -> CheckpointStanding:
         for batch in ledger.batches(max(0, recorded - limit + 1), recorded)
     ]
     found += _not_recorded(checkpoint, recorded)
+    continued = lineage(layout, generation)
+    _, before, *_ = (*continued, None)
     return CheckpointStanding(
         generation=generation,
         query_id=checkpoint.query_id,
+        goes_on_from=before,
+        first=continued[generation],
         planned=checkpoint.latest_offsets,
         committed=checkpoint.latest_commit,
         recorded=None if recorded < 0 else recorded,

@@ -1,8 +1,9 @@
 """The result of probing a source for new input, without a JVM."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from tidemill.contract.counted import counted
@@ -36,6 +37,8 @@ class ProbeResult:
         oldest_new: When the oldest of what is new arrived; None where nothing is, or unknown.
         problems: In the order of their weight.
         follows: What is due because of it, and a run computes again of its own accord.
+        still_there: The files that were read and that a query would list again -> when they were
+            modified then, in milliseconds since the epoch.
     """
 
     source: str
@@ -47,6 +50,7 @@ class ProbeResult:
     problems: tuple[Problem, ...] = ()
     follows: Due | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    still_there: Mapping[Path, int] = field(default_factory=dict)
 
     def units(self, number: int, kind: str = "") -> str:
         """A number of its units, such as `1 file` and, of the kind `new `, `2 new files`."""

@@ -8,12 +8,13 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
 from tidemill.spark_logs.checkpoint import Checkpoint
 from tidemill.spark_logs.compactible_log import GapInSourceLog, compactible_log
+from tidemill.spark_logs.source_log_cut import cut_source_log
 
 # `7.changelog`, `7.zip`, `7_<uuid>.changelog` and their checksums; `.delta` of the other provider.
 VERSION = re.compile(r"\.?([0-9]+)(_[^.]+)?\.(changelog|zip|delta|snapshot)(\.crc)?")
@@ -25,7 +26,14 @@ class ForkPointGone(Refused):
     """The checkpoint no longer holds what a batch left behind; carries `batch` and `missing`."""
 
 
-def cut(checkpoint: Checkpoint, to: Path, first: int, query_id: str, kafka: set[str]) -> None:
+def cut(
+    checkpoint: Checkpoint,
+    to: Path,
+    first: int,
+    query_id: str,
+    kafka: set[str],
+    shortened: Container[str] = (),
+) -> None:
     """Copy what a checkpoint held when a batch was the next to be planned.
 
     Args:
@@ -34,13 +42,14 @@ def cut(checkpoint: Checkpoint, to: Path, first: int, query_id: str, kafka: set[
         first: The batch that comes next there.
         query_id: The query id of the query that goes on with it.
         kafka: The sources whose folder holds no more than where they begin.
+        shortened: The file sources whose log is cut (`spark_logs.source_log_cut`).
 
     Raises:
         ForkPointGone: it does not hold all of it any more.
     """
     before = first - 1
     to.mkdir(parents=True, exist_ok=True)
-    _copy_sources(checkpoint, to, first, kafka)
+    _copy_sources(checkpoint, to, first, kafka, shortened)
     if not first:
         return
     for name, log in (("offsets", checkpoint.offsets), ("commits", checkpoint.commits)):
@@ -79,7 +88,9 @@ def _copy_numbered(folder: Path, to: Path, last: int) -> None:
             link(path, to / path.name)
 
 
-def _copy_sources(checkpoint: Checkpoint, to: Path, first: int, kafka: set[str]) -> None:
+def _copy_sources(
+    checkpoint: Checkpoint, to: Path, first: int, kafka: set[str], shortened: Container[str]
+) -> None:
     sources = checkpoint.path / "sources"
     planned = checkpoint.offsets[first - 1].sources if first - 1 in checkpoint.offsets else {}
     for folder in sorted(sources.iterdir()) if sources.is_dir() else ():
@@ -89,6 +100,9 @@ def _copy_sources(checkpoint: Checkpoint, to: Path, first: int, kafka: set[str])
             _copy_numbered(folder, target, 0)
         elif isinstance(offset, dict) and "logOffset" in offset:
             last = int(offset["logOffset"])
+            if folder.name in shortened:
+                cut_source_log(folder, target, last)
+                continue
             _copy_numbered(folder, target, last)
             _prove_whole(checkpoint, target, first - 1, last)
 

@@ -15,6 +15,8 @@ from tidemill.spark_logs.metadata_log import batch_files, repair_of
 
 COMPACT = ".compact"
 
+# In a source's log: a file that no batch is to read (`spark_logs.source_log_cut`).
+OF_NO_BATCH = b'"batchId":-1}'
 # Spark's default; only asked for where no compact file tells.
 DEFAULT_COMPACT_INTERVAL = 10
 
@@ -92,6 +94,15 @@ class CompactibleLog:
             file=file,
             batch=batch,
         )
+
+    @property
+    def length(self) -> int:
+        """The number of files that the log names for its batches, by its lines."""
+        upto = -1 if self.compacted_upto is None else self.compacted_upto
+        entries = [file for batch, file in self.plain.items() if batch > upto]
+        entries += [self.compact[upto]] if upto >= 0 else []
+        texts = [entry.read_bytes() for entry in entries]
+        return sum(text.count(b"\n") - text.count(OF_NO_BATCH) for text in texts)
 
     def compacts(self, batch: int) -> bool | None:
         """Whether the entry of a batch is a compact file; None where that cannot be told."""

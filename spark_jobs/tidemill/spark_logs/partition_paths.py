@@ -6,6 +6,7 @@ Spark escapes twice. A partition value becomes a directory name with `%` escapes
 
 from collections.abc import Mapping
 from pathlib import Path
+from unicodedata import category
 from urllib.parse import quote, unquote
 
 from tidemill.contract.errors import Refused
@@ -15,6 +16,7 @@ from tidemill.spec.output import ESCAPED, REJECTED, REJECTED_PARTITION
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 # What it does not escape in a URI's path, beside letters and digits (`java.net.URI`).
 _PLAIN = "/_-!.~'()*,;:$&+=@"
+_SPACES = ("Zs", "Zl", "Zp", "Cc")
 
 
 class NotAPartitionDirectory(Refused):
@@ -44,9 +46,15 @@ def disk_path(uri: str) -> str:
 
 def uri(path: Path) -> str:
     """How Spark's logs record a file of the local file system: the opposite of `disk_path`."""
-    # Java leaves letters of other languages as they are.
-    return "file://" + "".join(
-        quote(one, safe=_PLAIN) if one.isascii() else one for one in str(path)
+    return f"file://{uri_path(path)}"
+
+
+def uri_path(path: Path) -> str:
+    """The same without the scheme."""
+    # Java leaves letters of other languages as they are, and escapes their spaces and controls.
+    return "".join(
+        quote(one, safe=_PLAIN) if one.isascii() or category(one) in _SPACES else one
+        for one in str(path)
     )
 
 

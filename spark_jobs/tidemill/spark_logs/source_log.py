@@ -3,6 +3,9 @@
 The log counts offsets of its own. A batch reads the files of all offsets after the one before it
 and up to its own; a batch without data repeats its predecessor's, and after a crash one batch may
 take several.
+
+Spark reads no file again whose path is in the log. Entries under the offset `KEPT`, which no batch
+has read, are there for that alone (`spark_logs.source_log_cut`).
 """
 
 from collections import defaultdict
@@ -13,6 +16,9 @@ from pathlib import Path
 from tidemill.spark_logs.compactible_log import GapInSourceLog, compactible_log
 from tidemill.spark_logs.metadata_log import read_log_file, repair_of
 from tidemill.spark_logs.partition_paths import disk_path
+
+# Spark's own number for an entry without a batch.
+KEPT = -1
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,9 @@ def read_file_source_log(
         for file in read_source_entry(log.compact[log.compacted_upto], log.compacted_upto):
             found[file.log_offset].append(file)
     for offset in log.tail(GapInSourceLog):
-        found[offset] = list(read_source_entry(log.plain[offset], offset))
+        files = read_source_entry(log.plain[offset], offset)
+        found[offset] = [file for file in files if file.log_offset != KEPT]
+    found.pop(KEPT, None)
     return {offset: tuple(found[offset]) for offset in sorted(found)}
 
 

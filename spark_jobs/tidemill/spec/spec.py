@@ -26,6 +26,7 @@ from tidemill.spec.event_time import EventTime
 from tidemill.spec.model import Expression, Model, Name
 from tidemill.spec.output import Output
 from tidemill.spec.retention import Retention
+from tidemill.spec.rollover import Rollover
 from tidemill.spec.settings import (
     Backfill,
     Budget,
@@ -145,6 +146,7 @@ class Spec(Model):
         transform: The stem of the transform's file, by default the pipeline's name; several
             pipelines may name one. `none` publishes the rows of the one source as they come.
         retention: How long `tidemill vacuum` leaves files that nothing needs.
+        rollover: When the query goes on in a new generation, so that Spark's own logs stay short.
         deterministic: Whether the same input always gives the same rows. `false` lets the transform
             use the clock and chance, and a rebuild give new times: rows that are computed again
             may then be others than those that were published.
@@ -179,6 +181,7 @@ class Spec(Model):
     airflow: Airflow = Airflow()
     assets: Assets = Assets()
     retention: Retention = Retention()
+    rollover: Rollover = Rollover()
     deterministic: bool = True
     group: Name | None = None
 

@@ -21,6 +21,7 @@ from tidemill.sources.kafka.consumer_group import commit_published
 from tidemill.steps.decisions.recompute_lost import recompute_lost
 from tidemill.steps.gate import judge_own
 from tidemill.steps.parts.journal_entries import Entries
+from tidemill.steps.parts.roll_over import roll_over
 from tidemill.steps.parts.run import Ended
 from tidemill.storage.run_context import LeasedRun, RunContext
 
@@ -90,6 +91,9 @@ def publish_once(run: LeasedRun) -> Ended:
     settle(snapshot, names, run.epoch)
     ended = _lost(run, snapshot, lost) or _ended(run, snapshot, done)
     facts = {**ended.facts, "input": cleaned} if cleaned else ended.facts
+    rolled_over = roll_over(run, snapshot)
+    if rolled_over is not None:
+        facts = {**facts, "rolled_over": rolled_over.generation}
     return replace(ended, facts=facts, read=HistoryRead(snapshot, run.epoch))
 
 

@@ -62,8 +62,9 @@ def show(
         screen.line(f"{name}: Spark has planned no batch yet")
         return
     zone = zone_of(name, utc)
+    before = f" after {found.goes_on_from}, from batch {found.first}" if found.goes_on_from else ""
     screen.table(
-        f"{name}: {found.generation}, planned up to batch {found.planned}, committed up to "
+        f"{name}: {found.generation}{before}, planned up to batch {found.planned}, committed up to "
         f"{found.committed}, recorded up to {found.recorded}",
         (*COLUMNS, *COLUMNS_OF_INCREMENT),
         (

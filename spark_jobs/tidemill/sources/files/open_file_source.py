@@ -13,6 +13,7 @@ from tidemill.contract.counted import bytes_in_words
 from tidemill.contract.log import Log
 from tidemill.file_formats.reader import DAMAGED
 from tidemill.file_formats.table import READERS
+from tidemill.journal.takeovers import generation_of, has_rolled_over
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.sources.falling_behind import FallingBehind, falling_behind
@@ -31,8 +32,10 @@ from tidemill.sources.files.vanished import problems_of_vanished
 from tidemill.sources.input_part import InputPart
 from tidemill.sources.open_source import OpenSource
 from tidemill.sources.probe_result import ProbeResult, Problem, refuse_held
+from tidemill.spark_logs.source_log_cut import files_known, keep_from_reading
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
+from tidemill.storage.run_context import LeasedRun
 
 # Paths of a kind that a report names; the numbers count all.
 NAMED = 10
@@ -57,6 +60,7 @@ class OpenFileSource(OpenSource[FileSource]):
             oldest_new=found.oldest_new,
             problems=tuple(problems),
             facts=_counts(found),
+            still_there=found.still_there,
         )
 
     def lost(self, part: InputPart) -> InputPart:
@@ -77,6 +81,20 @@ class OpenFileSource(OpenSource[FileSource]):
 
     def inspect(self, files: Sequence[InputFile]) -> None:
         refuse_held(problems_of_content(self.name, self.spec, [file.on_disk for file in files]))
+
+    def record_query(self, run: LeasedRun, result: ProbeResult) -> None:
+        """Let Spark know the files that are still there, where its log was cut by a rollover.
+
+        They may have been elsewhere then, in an archive or on a disk that was not mounted.
+        """
+        generation = generation_of(run.pipeline)
+        if self.spec.fileNameOnly or not has_rolled_over(run.layout, generation):
+            return
+        log = run.layout.checkpoint(generation) / "sources" / self.name
+        known = files_known(log)
+        unknown = {path: ms for path, ms in result.still_there.items() if path not in known}
+        run.lease.check()
+        keep_from_reading(log, unknown)
 
     def report(self, batches: Sequence[Batch], written: Sequence[Batch], log: Log) -> ProbeResult:
         after = self.probe(batches)

@@ -62,6 +62,7 @@ class Scan:
             of the run.
         mistyped_partition: Files below a folder such as `day=noon`, at which Spark fails.
         known: How many of the files that were read are there.
+        still_there: Files whose path was read -> the time of modification that they had then.
         read: The files that were read.
         listing: The files that Spark would list, and those that it passes over.
         last_arrival: The newest file's time; None where nothing ever arrived.
@@ -81,6 +82,7 @@ class Scan:
     partition_of_today: tuple[Found, ...]
     mistyped_partition: tuple[Found, ...]
     known: int
+    still_there: Mapping[Path, int]
     read: InputsRead
     listing: Listing
     last_arrival: datetime | None
@@ -165,6 +167,7 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
         partition_of_today=tuple(file for file in new if in_partition_of_today(file.path, source)),
         mistyped_partition=tuple(file for file in new if in_mistyped_partition(file.path, source)),
         known=_known(source, read, before_at),
+        still_there={path: was.modified_ms for path, was in before_at.items() if was is not None},
         read=read,
         listing=listing,
         last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
