@@ -1,7 +1,8 @@
 """Takeovers: which generation is live, and which ones came before it.
 
-`generations/000001.json` says that one was born. A fork and a rollover count from then on; a rebuild
-and a rewind from the moment in which their event stands in the journal, so that both change at once.
+`generations/000001.json` says that one was born. A fork and a rollover count from then on; a
+rebuild and a rewind from the moment in which their event is in the journal, so that both change at
+once.
 """
 
 from datetime import datetime
