@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from getpass import getuser
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ def test_a_lost_checkpoint_goes_on_from_its_snapshot(past: History) -> None:
     takeover = restore(past.run("restore"), taken.number, **WHO)
 
     assert (takeover.generation, takeover.first) == ("live-0002", 2)
+    assert takeover.os_user == getuser()
     found = open_generation(past.pipeline)
     assert (found.planned, found.committed, found.ledger.latest()) == (1, 1, 1)
     assert doctor(past.run("next")).facts["new"] == {"orders": 1}

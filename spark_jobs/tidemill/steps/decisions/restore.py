@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.os_user import os_user
 from tidemill.generations.checkpoint_snapshot import (
     CheckpointSnapshot,
     as_generation,
@@ -101,7 +102,7 @@ def restore(run: RunContext, number: int, *, by: str, reason: str) -> Takeover:
         Refused: as `plan_restore`; or today's code cannot go on with the state.
     """
     refuse_missing_reason("restore", by=by, reason=reason)
-    request = RunRequest(role="redo", by=by, reason=reason)
+    request = RunRequest(role="redo", by=by, os_user=os_user(), reason=reason)
     with run.hold("restore", patience=PATIENCE_SECONDS) as held:
         history = Snapshot(run.layout)
         plan = plan_restore(run.pipeline, number, history)
