@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from getpass import getuser
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from tests.support.histories.history_builder import History, rows, tree
 from tests.support.remedies import carry_out
 from tidemill.contract.errors import Refused
+from tidemill.contract.os_user import os_user
 from tidemill.generations.checkpoint_snapshot import read_snapshots
 from tidemill.generations.verify import open_generation
 from tidemill.increments.increments import State
@@ -48,7 +48,7 @@ def test_a_lost_checkpoint_goes_on_from_its_snapshot(past: History) -> None:
     takeover = restore(past.run("restore"), taken.number, **WHO)
 
     assert (takeover.generation, takeover.first) == ("live-0002", 2)
-    assert takeover.os_user == getuser()
+    assert takeover.os_user == os_user()
     found = open_generation(past.pipeline)
     assert (found.planned, found.committed, found.ledger.latest()) == (1, 1, 1)
     assert doctor(past.run("next")).facts["new"] == {"orders": 1}
