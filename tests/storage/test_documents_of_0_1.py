@@ -50,6 +50,9 @@ INFORMS = {
 
 # Kinds that version 0.1 did not have.
 YOUNGER = {
+    "CheckpointSnapshot",
+    "CleanedObjects",
+    "CleaningObjects",
     "EpochHint",
     "Fetched",
     "LastFailure",
