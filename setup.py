@@ -13,6 +13,7 @@ SHIPPED = (
     "expectations/*.yml",
     "expectations/suites/*.json",
     "spark_jobs/data_sources/*.py",
+    "spark_jobs/targets/*.py",
     "spark_jobs/transforms/*.*",
 )
 

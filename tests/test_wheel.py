@@ -148,7 +148,8 @@ def _uv(*arguments: str) -> None:
 
 
 def test_the_wheel_holds_every_shipped_file(installed: Installed) -> None:
-    folders = ("dags", "expectations", "spark_jobs/data_sources", "spark_jobs/transforms")
+    spark = ("data_sources", "targets", "transforms")
+    folders = ("dags", "expectations", *(f"spark_jobs/{name}" for name in spark))
     clone = {Path("jars.lock")}.union(*(files_below(REPOSITORY, name) for name in folders))
     assert files_below(installed.packages / "tidemill" / "shipped") == clone
 

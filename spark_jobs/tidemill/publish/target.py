@@ -18,23 +18,26 @@ starts.
 A target that can keep its head beside its rows compares and commits both at once: an event it has
 is a no-op, one that is not its next is refused (`NotOurTurn`), an epoch older than the newest it
 has seen is fenced out (`LeaseLost`). One that cannot says so in its docstring and gives readers
-what they need to drop repeats.
+what they need to drop repeats. `tidemill.publish.target_kit` has checks of all this for a test.
 """
 
 from typing import Protocol
 
-from tidemill.contract.errors import Refused, TransientError
+from tidemill.contract.errors import LeaseLost, Refused, TransientError
 from tidemill.journal.journal import Event
 from tidemill.publish.payload import Payload
 
 __all__ = [
     "Event",
     "HeadUnexplained",
+    "LeaseLost",
     "NotOurTurn",
     "Payload",
+    "Refused",
     "SwapUnfit",
     "Target",
     "TargetUnreachable",
+    "TransientError",
 ]
 
 

@@ -1,0 +1,1 @@
+"""Targets of your own, one class a file; these two are examples to copy."""

@@ -1,0 +1,1 @@
+"""Tests of the example targets, and of the kit that tries a target of a project."""
