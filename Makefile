@@ -77,8 +77,9 @@ test-one: setup jars ## Run the tests of one pipeline: make test-one P=retail
 	@$(RUN) pytest -k '$(P)'
 
 .PHONY: chaos
-chaos: setup ## Let every system call of publish, seal, ledger and repair fail; CASE=, FAULT=, POINT= play one
-	@$(RUN) tests.faults $(if $(CASE),--case $(CASE)) $(if $(FAULT),--fault $(FAULT)) $(if $(POINT),--point $(POINT))
+chaos: setup jars ## Let every system call of the steps after ingest fail; with SEED= kill whole runs of ten pipelines
+	@$(RUN) tests.chaos $(if $(SEED),--seed $(SEED)) $(if $(KILLS),--kills $(KILLS)) $(if $(CASE),--case $(CASE)) \
+		$(if $(FAULT),--fault $(FAULT)) $(if $(POINT),--point $(POINT))
 
 .PHONY: check lint types imports unit
 check: lint types imports unit ## Lint, types, import contracts, unit and DAG-integrity tests; no JVM

@@ -1,4 +1,4 @@
-"""`make chaos`: a fault at every system call of the steps after ingest, and of repairs.
+"""A fault at every system call of the steps after ingest, and of repairs.
 
 One line for each that ends other than it should, with the command that plays it again.
 """
@@ -19,7 +19,11 @@ from tests.faults.cases import CASES
 from tests.faults.library import FAULTS, Fault, NoCompiler, built
 from tests.faults.point import Stage
 
-KINDS = {fault.title: fault for fault in Fault if fault is not Fault.COUNT}
+KINDS = {
+    fault.title: fault
+    for fault in Fault
+    if fault not in (Fault.COUNT, Fault.KILL_AFTER, Fault.READ_ONLY)
+}
 # In memory where there is one: a point writes and deletes some hundred files.
 MEMORY = Path("/dev/shm")
 SEED = 11

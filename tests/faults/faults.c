@@ -2,17 +2,20 @@
  *
  * Between `faults_arm` and `faults_disarm` it counts the calls that change something below a folder
  * and lets the n-th of them fail, or kills the process there. Calls elsewhere pass unseen, as do
- * all of them while it is not armed.
+ * all of them while it is not armed. A process that this one starts, such as a JVM, is armed by its
+ * environment: see `faults_arm_by_environment`.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -25,12 +28,14 @@ enum fault {
     FAIL_ONCE,    /* this call fails */
     FAIL_LASTING, /* this call and all later ones fail; of a write half is done first */
     CUT,          /* SIGKILL before the call, after every call was reported */
+    KILL_AFTER,   /* SIGKILL before the next call, whichever that is */
 };
 
 static char folder[PATH_MAX];
 static size_t folder_length;
 static atomic_int armed, calls, hit;
-static int target, fault, error, report;
+static int target, fault, error, report, whole_group;
+static char pattern[PATH_MAX];
 
 /* Begin to count. `path` has no slash at its end; `number` is the errno of a call that fails. What
  * was hit is written to `report_fd`, a line such as `link /root/journal/000001.json`. */
@@ -50,6 +55,29 @@ int faults_disarm(void)
 {
     armed = 0;
     return calls;
+}
+
+#define NUMBER(name) (getenv(name) ? atoi(getenv(name)) : 0)
+
+/* Begin to count in a process that `FAULTS_PROGRAM` names, a part of its executable's path:
+ * `FAULTS_FOLDER`, `FAULTS_CALL`, `FAULTS_FAULT` and `FAULTS_ERROR` are as in `faults_arm`, and
+ * `FAULTS_REPORT` is a file. Only calls count that fit `FAULTS_PATTERN`, as in
+ * `rename *` followed by a path. `FAULTS_GROUP` kills the whole process group. */
+__attribute__((constructor)) void faults_arm_by_environment(void)
+{
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0 || !getenv("FAULTS_PROGRAM") || !getenv("FAULTS_FOLDER")) return;
+    program[length] = 0;
+    if (!strstr(program, getenv("FAULTS_PROGRAM"))) return;
+    int said = -1;
+    if (getenv("FAULTS_REPORT"))
+        said = open(getenv("FAULTS_REPORT"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (getenv("FAULTS_PATTERN"))
+        snprintf(pattern, sizeof pattern, "%s", getenv("FAULTS_PATTERN"));
+    whole_group = NUMBER("FAULTS_GROUP");
+    faults_arm(getenv("FAULTS_FOLDER"), NUMBER("FAULTS_CALL"), NUMBER("FAULTS_FAULT"),
+               NUMBER("FAULTS_ERROR"), said);
 }
 
 /* Whether the call was reached. */
@@ -83,6 +111,17 @@ static void tell(const char *name, const char *path)
     if (report >= 0) (void)!real(report, line, (size_t)length);
 }
 
+static void die(void) { kill(whole_group ? 0 : getpid(), SIGKILL); }
+
+/* Whether a call is one of those that are counted. */
+static int counts(const char *name, const char *path)
+{
+    char line[PATH_MAX + 64];
+    if (!pattern[0]) return 1;
+    snprintf(line, sizeof line, "%s %s", name, path);
+    return fnmatch(pattern, line, 0) == 0;
+}
+
 /* What is to become of a call. */
 enum answer { PASS, FAIL, HALF };
 
@@ -90,6 +129,8 @@ enum answer { PASS, FAIL, HALF };
  * can only give space back, which a full disk does not prevent. */
 static enum answer count(const char *name, const char *path, ssize_t length, int frees)
 {
+    if (fault == KILL_AFTER && hit) die();
+    if (!counts(name, path)) return PASS;
     int call = ++calls;
     int full = error == ENOSPC || error == EDQUOT;
     if (fault == NOTHING || fault == CUT) tell(name, path);
@@ -97,9 +138,10 @@ static enum answer count(const char *name, const char *path, ssize_t length, int
     if (frees && full && fault >= FAIL_ONCE) return PASS;
     if (call == target || !hit) {
         hit = 1;
-        if (fault == CUT) kill(getpid(), SIGKILL);
+        if (fault == CUT) die();
         tell(name, path);
-        if (fault == KILL || (fault == TEAR && length < 2)) kill(getpid(), SIGKILL);
+        if (fault == KILL_AFTER) return PASS;
+        if (fault == KILL || (fault == TEAR && length < 2)) die();
         if (fault == TEAR || (fault == FAIL_LASTING && length > 1)) return HALF;
     }
     errno = error;
@@ -195,7 +237,7 @@ ssize_t write(int descriptor, const void *content, size_t length)
     if (answer == FAIL) return -1;
     if (answer == PASS) return real(descriptor, content, length);
     ssize_t written = real(descriptor, content, length / 2);
-    if (fault == TEAR) kill(getpid(), SIGKILL);
+    if (fault == TEAR) die();
     return written;
 }
 
@@ -207,7 +249,7 @@ ssize_t write(int descriptor, const void *content, size_t length)
         if (answer == FAIL) return -1;                                                             \
         if (answer == PASS) return real(descriptor, content, length, offset);                      \
         ssize_t written = real(descriptor, content, length / 2, offset);                           \
-        if (fault == TEAR) kill(getpid(), SIGKILL);                                                \
+        if (fault == TEAR) die();                                                \
         return written;                                                                            \
     }
 PWRITE(pwrite, off_t)
@@ -220,7 +262,7 @@ ssize_t writev(int descriptor, const struct iovec *parts, int number)
     if (answer == FAIL) return -1;
     if (answer == PASS) return real(descriptor, parts, number);
     ssize_t written = real(descriptor, parts, number / 2);
-    if (fault == TEAR) kill(getpid(), SIGKILL);
+    if (fault == TEAR) die();
     return written;
 }
 

@@ -64,9 +64,12 @@ class Fault(Enum):
     FULL_ONCE = ("full-once", 3, errno.ENOSPC)
     FULL = ("full", 4, errno.ENOSPC)
     BROKEN = ("broken", 3, errno.EIO)
+    READ_ONLY = ("read-only", 4, errno.EROFS)
     # The power fails: files lose their unsynced content, and their names too or not.
     POWER = ("power", 5, 0)
     POWER_NAMES = ("power-names", 5, 0)
+    # After the call, before whatever the process changes next.
+    KILL_AFTER = ("kill-after", 6, 0)
 
     @property
     def title(self) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.library import Fault
 from tests.support.processes import child
 
 # Puts a file in its place as a careful program does, where calls are counted, and one elsewhere.
@@ -84,3 +85,47 @@ def test_a_disk_that_stays_full_takes_half_of_a_write_and_then_nothing(
     said, _ = calls_of(tmp_path, with_faults, "FULL", 3)
     assert said == ["write", "No space left on device", "calls 4 hit True"]
     assert (tmp_path / "here" / "draft").stat().st_size == 20
+
+
+# Writes two files, in a process that its environment arms.
+WRITES_TWO = """
+import sys
+from pathlib import Path
+
+home = Path(sys.argv[1])
+for name in ("first", "second"):
+    (home / name).write_text("whole")
+print("still here")
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "fault", "left"),
+    [
+        ("python", "TEAR", {"first": "whole", "second": "wh"}),
+        ("python", "KILL_AFTER", {"first": "whole", "second": "whole"}),
+        ("bin/java", "TEAR", {"first": "whole", "second": "whole"}),
+    ],
+)
+def test_a_process_is_armed_by_its_environment_at_calls_that_fit_a_pattern(
+    tmp_path: Path, with_faults: dict[str, str], program: str, fault: str, left: dict[str, str]
+) -> None:
+    _, which, error = Fault[fault].value
+    armed = {
+        "FAULTS_PROGRAM": program,
+        "FAULTS_FOLDER": str(tmp_path),
+        "FAULTS_PATTERN": "write */second",
+        "FAULTS_CALL": "1",
+        "FAULTS_FAULT": str(which),
+        "FAULTS_ERROR": str(error),
+        "FAULTS_REPORT": str(tmp_path.with_suffix(".hit")),
+    }
+    with child(WRITES_TWO, tmp_path, environ={**with_faults, **armed}) as process:
+        said, _ = process.communicate()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == left
+    # No call below the folder follows the last write, before which a late kill would come.
+    assert (process.returncode == -9) == (left["second"] == "wh")
+    assert (said == "") == (process.returncode == -9)
+    hit = tmp_path.with_suffix(".hit")
+    said_of_hit = hit.read_text() if hit.exists() else ""
+    assert said_of_hit == ("" if "java" in program else f"write {tmp_path}/second\n")

@@ -1,0 +1,79 @@
+"""`make chaos`: faults at every system call of steps, or a crash campaign of whole runs.
+
+Without a seed every call of the steps after ingest is made to fail, or one of them: see
+`tests.faults`. With a seed ten pipelines run and are killed, one history for each seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.chaos.blow import HistoryEnded, summary
+from tests.chaos.campaign_history import CampaignHistory
+from tests.faults.__main__ import main as play_calls
+from tests.faults.library import FAULTS, NoCompiler, built
+from tests.servers.postgres import Postgres
+
+# In memory where there is one: a history writes and deletes many thousand files.
+MEMORY = Path("/dev/shm")
+
+
+def main() -> int:
+    if "--seed" not in sys.argv:
+        return play_calls()
+    parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
+    parser.add_argument("--seed", type=int, required=True, help="of the first history")
+    parser.add_argument(
+        "--kills",
+        type=int,
+        default=1,
+        help="play the next seeds too until so many pipelines were killed",
+    )
+    given = parser.parse_args()
+    try:
+        built(FAULTS)
+    except NoCompiler as reason:
+        print(reason, file=sys.stderr)
+        return 2
+    began, ended = time.monotonic(), list[HistoryEnded]()
+    seed = given.seed
+    with Postgres() as postgres:
+        while sum(history.kills for history in ended) < given.kills:
+            ended.append(play(seed, postgres))
+            seed += 1
+    for line in summary(ended):
+        print(line)
+    print(f"  {time.monotonic() - began:.0f} s")
+    return 1 if any(history.problems for history in ended) else 0
+
+
+def play(seed: int, postgres: Postgres) -> HistoryEnded:
+    """Play the history of a seed; its folder stays if something was wrong."""
+    where = MEMORY if os.access(MEMORY, os.W_OK) else None
+    home = Path(tempfile.mkdtemp(prefix=f"tidemill-chaos-{seed}-", dir=where))
+    with CampaignHistory(home / "history", seed, _tell, postgres) as history:
+        ended = history.play()
+    print(
+        f"seed {seed}: {ended.kills} pipelines killed, {len(ended.problems)} wrong, "
+        f"{ended.seconds:.0f} s",
+        flush=True,
+    )
+    if ended.problems:
+        print(f"  see {home}; again: make chaos SEED={seed}", flush=True)
+    else:
+        shutil.rmtree(home)
+    return ended
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
