@@ -10,7 +10,7 @@ ARG TIDEMILL_UID
 # A user with a name, because Hadoop asks for it.
 RUN useradd --non-unique --uid "$TIDEMILL_UID" --gid 0 --create-home tidemill \
  && install --directory --owner=tidemill --group=0 --mode=2775 \
-      /opt/tidemill /data/root /data/airflow /data/input /data/spark-worker
+      /opt/tidemill /data/root /data/airflow /data/input /data/project /data/spark-worker /data/s3
 USER tidemill
 WORKDIR /opt/tidemill
 ENV UV_COMPILE_BYTECODE=1 UV_NO_CACHE=1 PIP_NO_CACHE_DIR=1
@@ -19,7 +19,7 @@ COPY --chown=tidemill:0 Makefile pyproject.toml requirements.lock requirements-s
 RUN make .venv/.done-packages
 COPY --chown=tidemill:0 README.md LICENSE jars.lock ./
 COPY --chown=tidemill:0 spark_jobs spark_jobs
-RUN python -m tidemill.toolchain.jars kafka avro
+RUN python -m tidemill.toolchain.jars kafka avro s3
 COPY --chown=tidemill:0 plugins plugins
 COPY --chown=tidemill:0 expectations expectations
 COPY --chown=tidemill:0 dags dags

@@ -93,7 +93,7 @@ class Stage:
         self.ended: list[str] = []
         self._ports: dict[tuple[str, str], int] = defaultdict(lambda: free_ports(1)[0])
         self._servers: dict[str, Server] = {}
-        for volume in ("root", "airflow", "input", "spark-worker", "kafka", "bin"):
+        for volume in ("root", "airflow", "input", "project", "spark-worker", "kafka", "s3", "bin"):
             (home / volume).mkdir(parents=True)
         (home / "bin" / "valkey-server").symlink_to(get_binary_path())
         (home / "bin" / "valkey-cli").write_text(VALKEY_CLI)

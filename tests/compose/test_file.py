@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.compose.composition import FILE, Composition, read, written_env
+from tidemill.contract.connections.airflow import connection
 from tidemill.contract.project import REPOSITORY
 from tidemill.toolchain.jars import all_sets
 
@@ -21,6 +22,7 @@ SERVICES = {
     "postgres",
     "warehouse-db",
     "kafka",
+    "s3",
     "spark-master",
     "spark-worker",
     "spark-worker-2",
@@ -64,7 +66,7 @@ def test_it_has_every_component(composition: Composition) -> None:
 
 def test_ports_are_published_on_this_machine_alone(composition: Composition) -> None:
     ports = [port for service in composition.services.values() for port in service.get("ports", ())]
-    assert len(ports) == 5
+    assert len(ports) == 6
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
     assert not any("network_mode" in service for service in composition.services.values())
 
@@ -107,7 +109,7 @@ def test_workers_remove_what_old_applications_left(composition: Composition) -> 
 
 
 def test_files_of_the_containers_belong_to_whoever_made_the_env(composition: Composition) -> None:
-    for name in AIRFLOW | {"spark-master", "spark-worker", "spark-worker-2"}:
+    for name in AIRFLOW | {"s3", "spark-master", "spark-worker", "spark-worker-2"}:
         arguments = composition.services[name]["build"]["args"]
         assert arguments == {"TIDEMILL_UID": composition.environ["TIDEMILL_UID"]}
         assert "user" not in composition.services[name]
@@ -176,6 +178,21 @@ def test_every_secret_comes_from_the_env_and_no_other_way() -> None:
         if re.search(r"PASSWORD$|SECRET|FERNET_KEY", place):
             assert re.fullmatch(r"\$\{\w+:\?run make env\}", value), place
     assert re.findall(r"://\w+:(?!\$\{)[^@\s/]+@", FILE.read_text()) == []
+
+
+def test_the_s3_store_runs_from_the_jars_that_the_image_has(composition: Composition) -> None:
+    recipe = dockerfile(composition)
+    assert composition.services["s3"]["image"] == composition.services["spark-master"]["image"]
+    (jars,) = re.findall(r"^RUN python -m tidemill.toolchain.jars (.+)$", recipe, re.MULTILINE)
+    assert "s3" in jars.split()
+
+
+def test_the_connection_leads_to_the_s3_store(composition: Composition) -> None:
+    given = connection("deliveries", composition.environment("airflow-scheduler"))
+    own = composition.environment("s3")
+    assert given.password is not None
+    assert (given.login, given.password.get_secret_value()) == (own["S3_LOGIN"], own["S3_PASSWORD"])
+    assert given.settings["endpoint_url"] == own["S3_ENDPOINT"].replace("0.0.0.0", "s3")  # noqa: S104 - it is replaced
 
 
 def test_kafka_gets_all_that_its_image_then_leaves_out(composition: Composition) -> None:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
+import obstore
 import psycopg
 import pytest
 import yaml
 from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
+from obstore.store import S3Store
 
 from tests.cluster.shell import tidemill
 from tests.compose.composition import Composition, written_env
 from tests.compose.stage import Stage
+from tests.servers.kafka_client import KafkaClient, Record
 from tests.support.airflow.statsd_receiver import StatsdReceiver
 from tests.support.processes import wait_for
 from tidemill.contract.connections.airflow import connection
@@ -29,6 +33,27 @@ from tidemill_airflow.task_names import resolve_id
 PATIENCE = 600.0
 ENDED = {"success", "failed"}
 ACTIONS = ("open", "close", "Open")
+# A pipeline of the user's own: the demo's, with the files in a bucket.
+DELIVERED = """\
+schedule: "@daily"
+timezone: Europe/London
+env: {TIDEMILL_INPUT: null}
+sources:
+  orders:
+    kind: file
+    format: csv
+    path: ${TIDEMILL_INPUT}/delivered_orders
+    fetch: {url: s3://deliveries/orders, conn_id: deliveries}
+    schema: >-
+      order_id string, customer_id string, product string, quantity int,
+      unit_price decimal(10,2), ordered_at timestamp
+    options: {timestampFormat: "yyyy-MM-dd HH:mm:ss", escape: '"'}
+event_time: {column: ordered_at}
+row_rules: {order_known: order_id IS NOT NULL}
+transform: none
+output: {partition_by: {order_date: to_date(ordered_at)}}
+gate: {suite: none, rejected: {hold_above: 0.1}}
+"""
 SPECS = {path.stem: path for path in (REPOSITORY / "dags" / "specs").glob("*.yaml")}
 
 
@@ -114,6 +139,50 @@ def test_the_warehouse_is_a_database_of_its_own(stage: Stage) -> None:
     assert found.password.get_secret_value() not in given
 
 
+def test_a_bucket_and_a_topic_come_to_the_tables_that_an_embedded_run_makes_of_them(
+    stage: Stage, api: httpx.Client, tmp_path: Path
+) -> None:
+    given = stage.environment("airflow-scheduler")
+    server = S3Store(
+        "deliveries",
+        endpoint=f"http://127.0.0.1:{stage.port('s3', 9000)}",
+        region="us-east-1",
+        access_key_id="tidemill",
+        secret_access_key=stage.composition.environ["S3_PASSWORD"],
+        client_options={"allow_http": True},
+    )
+    for day in (1, 2):
+        obstore.put(server, f"orders/{day}.csv", write_day(tmp_path / "days", day))
+    topic = KafkaClient(f"127.0.0.1:{stage.port('kafka', 9092)}")
+    # The events are older than a topic keeps them where nothing is said.
+    topic.create_topic("events", partitions=2, retention_ms=-1)
+    topic.produce("events", map(event, range(50)))
+    for name in ("dags/specs", "spark_jobs/transforms", "expectations/suites"):
+        (stage.home / "project" / name).mkdir(parents=True)
+    (stage.home / "project" / "dags" / "specs" / "delivered_orders.yaml").write_text(DELIVERED)
+
+    assert run(api, "delivered_orders") == {"success"}
+    assert run(api, "events_kafka") == {"success"}
+    assert {"tidemill ingest delivered_orders", "tidemill ingest events_kafka"} <= {
+        app["name"] for app in masters_view(stage)["completedapps"]
+    }
+
+    (tmp_path / "root").mkdir()
+    connections = {name: value for name, value in given.items() if name.startswith("AIRFLOW_CONN_")}
+    variables = {
+        **connections,
+        "TIDEMILL_ROOT": str(tmp_path / "root"),
+        "TIDEMILL_MASTER": "local[2]",
+        "TIDEMILL_INPUT": str(tmp_path),
+        "TIDEMILL_PROJECTS": given["TIDEMILL_PROJECTS"],
+    }
+    for name in ("delivered_orders", "events_kafka"):
+        tidemill("run", name, environ={**os.environ, **variables})
+        there, here = (rows_of(root / name) for root in (stage.home / "root", tmp_path / "root"))
+        assert there == here
+        assert len(there[0]) >= 50
+
+
 def test_with_celery_a_run_publishes_to_the_warehouse_what_an_embedded_one_does(
     stage: Stage, api: httpx.Client, tmp_path: Path
 ) -> None:
@@ -159,14 +228,36 @@ def test_with_celery_a_run_publishes_to_the_warehouse_what_an_embedded_one_does(
 
 
 def run(api: httpx.Client, name: str) -> set[str]:
-    """Let a pipeline's DAG run, and give how its tasks ended."""
+    """Let a pipeline's DAG run, and give how the tasks of its first run ended."""
     wait_for(lambda: name in dags(api), PATIENCE)
     dag = f"/api/v2/dags/{name}"
     assert api.patch(dag, json={"is_paused": False}).status_code == 200
-    wait_for(lambda: states(api, f"{dag}/dagRuns", "dag_runs") & ENDED, PATIENCE)
-    ended = states(api, f"{dag}/dagRuns/~/taskInstances", "task_instances")
+    # A second one may have begun by then, where the schedule is short.
+    first = f"{dag}/dagRuns?order_by=run_after&limit=1"
+    wait_for(lambda: states(api, first, "dag_runs") & ENDED, PATIENCE)
+    (ran,) = api.get(first).json()["dag_runs"]
+    tasks = f"{dag}/dagRuns/{ran['dag_run_id']}/taskInstances"
+    ended = states(api, tasks, "task_instances")
     assert api.patch(dag, json={"is_paused": True}).status_code == 200
     return ended
+
+
+def event(number: int) -> Record:
+    """A visitor's event, as the topic of `events_kafka` has it, on its way for a second."""
+    at = datetime(2026, 3, 1, 0, number, tzinfo=UTC)
+    fields = {"event_id": f"{number:08x}", "visitor": "v", "action": "view", "product": "mug"}
+    value = json.dumps({**fields, "price": "6.20", "at": f"{at:%Y-%m-%dT%H:%M:%SZ}"})
+    arrived = int(at.timestamp() * 1000) + 1000
+    return Record(None, value, timestamp_ms=arrived, partition=number % 2)
+
+
+def rows_of(home: Path) -> tuple[list[str], int]:
+    """The published rows in an order, and how many were rejected."""
+    published = DeltaTable(home / "table").to_pyarrow_table().to_pylist()
+    bad = home / "rejected"
+    return sorted(map(repr, published)), len(
+        DeltaTable(bad).to_pyarrow_table() if bad.is_dir() else ()
+    )
 
 
 def warehouse(stage: Stage, database: str) -> psycopg.Connection[Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import tempfile
 from pathlib import Path
 from uuid import uuid4
@@ -19,16 +18,8 @@ from tests.servers.ports import free_ports
 from tests.servers.server import Server
 from tidemill.toolchain.jars import resolve
 from tidemill.toolchain.java import java_home
+from tidemill_airflow.local.s3_store import answers, command
 
-# Without it every request fills pages.
-QUIET = """\
-<configuration>
-  <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
-    <encoder><pattern>%d %-5p %c: %m%n</pattern></encoder>
-  </appender>
-  <root level="WARN"><appender-ref ref="OUT"/></root>
-</configuration>
-"""
 REGION = "eu-central-1"
 LOGIN, PASSWORD = "tidemill", "a secret of the store"
 
@@ -41,33 +32,15 @@ class S3(Server):
     """
 
     def __init__(self) -> None:
-        (self._port,) = free_ports(1)
-        self.endpoint = f"http://127.0.0.1:{self._port}"
+        (port,) = free_ports(1)
+        self.endpoint = f"http://127.0.0.1:{port}"
         home = Path(tempfile.mkdtemp(prefix="tidemill-s3-"))
         self._buckets = home / "buckets"
-        self._buckets.mkdir()
-        settings = {
-            "s3proxy.authorization": "aws-v2-or-v4",
-            "s3proxy.endpoint": self.endpoint,
-            "s3proxy.identity": LOGIN,
-            "s3proxy.credential": PASSWORD,
-            "jclouds.provider": "filesystem-nio2",
-            "jclouds.filesystem.basedir": self._buckets,
-        }
-        properties = home / "s3proxy.properties"
-        properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-        logging = home / "logback.xml"
-        logging.write_text(QUIET)
-        java = java_home(os.environ) / "bin" / "java"
-        jars = os.pathsep.join(map(str, resolve(["s3"])))
-        options = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        options.append(f"-Dlogback.configurationFile={logging}")
-        main = ["org.gaul.s3proxy.Main", "--properties", properties]
-        super().__init__([java, *options, "-cp", jars, *main], home)
+        java, jars = java_home(os.environ), resolve(["s3"])
+        super().__init__(command(home, self.endpoint, LOGIN, PASSWORD, java, jars), home)
 
     def answers(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+        return answers(self.endpoint)
 
     def connection_at(self, endpoint: str) -> str:
         """An Airflow connection to it, as JSON.

@@ -28,6 +28,7 @@ def variables() -> dict[str, str]:
         "SPARK_PORT": "8081",
         "KAFKA_PORT": "9092",
         "POSTGRES_PORT": "5432",
+        "S3_PORT": "9000",
         "GRAFANA_PORT": "3000",
         # CeleryExecutor with `--profile celery`.
         "AIRFLOW_EXECUTOR": "LocalExecutor",
@@ -36,6 +37,7 @@ def variables() -> dict[str, str]:
         "ADMIN_PASSWORD": secrets.token_urlsafe(18),
         "POSTGRES_PASSWORD": secrets.token_urlsafe(32),
         "WAREHOUSE_PASSWORD": secrets.token_urlsafe(32),
+        "S3_PASSWORD": secrets.token_urlsafe(32),
         "VALKEY_PASSWORD": secrets.token_urlsafe(32),
         "FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
         "API_SECRET_KEY": secrets.token_hex(32),
@@ -73,12 +75,13 @@ def write(path: Path) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write `.env` unless it is there, and the folder that the containers read files from."""
+    """Write `.env` unless it is there, and make the folders that the containers read."""
     parser = argparse.ArgumentParser(prog="make env", description=__doc__)
     parser.add_argument("--folder", type=Path, default=REPOSITORY, help="of docker-compose.yaml")
     folder = parser.parse_args(argv).folder
-    # Docker would make it for root.
-    (folder / ".tidemill" / "input").mkdir(parents=True, exist_ok=True)
+    # Docker would make them for root.
+    for mounted in ("input", "project"):
+        (folder / ".tidemill" / mounted).mkdir(parents=True, exist_ok=True)
     path = folder / ".env"
     if write(path):
         print(f"Wrote {path}: its ADMIN_PASSWORD is for the user admin of the UI.")
