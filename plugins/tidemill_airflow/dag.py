@@ -40,6 +40,7 @@ from tidemill_airflow.dags.resolve import build_resolve_dag, refuse_reserved
 from tidemill_airflow.dags.tasks import beginning, callbacks, default_args, step_args, tasks
 from tidemill_airflow.operators.group import IngestedOperator, Member, refuse_disagreement
 from tidemill_airflow.operators.ingest import GroupIngestOperator, IngestOperator
+from tidemill_airflow.operators.steps import GroupDoctorOperator
 from tidemill_airflow.settings import export_settings
 from tidemill_airflow.task_names import pipeline_of, resolve_id
 
@@ -143,7 +144,8 @@ def build_group(
     """
     refuse_disagreement(members, taken)
     first = members[0].spec
-    named = ", ".join(member.name for member in members)
+    names = [member.name for member in members]
+    named = ", ".join(names)
     pages = (f"## {m.name}\n\n{dag_page(m.name, m.spec, m.path, root)}" for m in members)
     page = "\n\n".join(pages)
     about = f"{named} in one Spark application"
@@ -153,10 +155,13 @@ def build_group(
     form = backfill_form(first.timezone) if backfills else {}
     made = _dag(name, about, first, members[0].path, page, alerts, backfills=backfills)
     with with_form(made, form) as dag:
+        doctors = GroupDoctorOperator(
+            task_id="doctor", group=name, members=names, **step_args(first, "doctor")
+        )
         ingest = GroupIngestOperator(
             task_id="ingest",
             group=name,
-            members=[member.name for member in members],
+            members=names,
             conn_id=first.spark.conn_id,
             # A doctor that refuses or finds nothing is its own pipeline's.
             trigger_rule=TriggerRule.ALL_DONE_MIN_ONE_SUCCESS,
@@ -171,7 +176,10 @@ def build_group(
                     trigger_rule=TriggerRule.ALL_DONE,
                     **callbacks(member.spec, notice),
                 )
-                chain(*tasks(member.name, member.spec, notice, [ingest, ingested]))
+                own = tasks(member.name, member.spec, notice, [ingest, ingested])
+                # It looks at its pipeline itself where that of all was killed.
+                own[0].trigger_rule = TriggerRule.ALL_DONE
+                chain(doctors, *own)
     return dag
 
 

@@ -1,6 +1,7 @@
 """The command line of every step: `main.py STEP PIPELINE --run-id RUN` -> exit code.
 
-Several pipelines can be named to `ingest`: they then share one Spark application.
+Several pipelines can be named to `ingest`, which then share one Spark application, and to `doctor`.
+An ingest with `--through publish` also gates and publishes.
 
 Airflow starts it as a process (ingest through spark-submit). Only the pipeline's name, the step and
 the run id cross over; what happened comes back as a report file in the run's folder.
@@ -10,8 +11,11 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from traceback import format_exc
 from types import FrameType
 from typing import get_args
 
@@ -19,15 +23,20 @@ if sys.path and Path(sys.path[0]) == Path(__file__).resolve().parent:
     # Run as a script: our sub-packages must not stand where top-level modules are looked for.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from tidemill.contract import handover
+from tidemill.contract import report as reports
 from tidemill.contract.errors import ExitCode, TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.remedy import for_airflow, more_about
-from tidemill.contract.report import Report, Step
+from tidemill.contract.report import Outcome, Report, Step
 from tidemill.contract.syntax.unicode_text import show_any_text
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.parts.run import StepFunction, perform
 from tidemill.storage.lease import leave_on_loss
 from tidemill.storage.run_context import RunContext
+
+# What an ingest can be followed by in its own process.
+FOLLOWING: tuple[Step, ...] = ("gate", "publish")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="main.py", description=__doc__)
     parser.add_argument("step", choices=get_args(Step))
-    parser.add_argument("pipelines", nargs="+", metavar="pipeline", help="several to ingest only")
+    parser.add_argument(
+        "pipelines", nargs="+", metavar="pipeline", help="several for ingest, doctor"
+    )
     parser.add_argument("--run-id", required=True)
     parser.add_argument("--no-spark", action="store_true", help="never start a JVM")
     parser.add_argument(
@@ -49,15 +60,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         action="store_true",
         help="tell no verdict to the stores, sites and actions of Great Expectations",
     )
+    parser.add_argument(
+        "--through",
+        choices=FOLLOWING,
+        help="after an ingest, also perform the steps up to this one, and offer their reports",
+    )
     given = parser.parse_args(argv)
     show_any_text()
     signal.signal(signal.SIGTERM, _leave)
     keep_from_others()
     try:
+        if given.through and given.step != "ingest":
+            parser.error("--through goes with ingest")
+        if given.step == "ingest":
+            return _ingest(given.pipelines, given.run_id, given.through)
         if len(given.pipelines) > 1:
-            if given.step != "ingest":
-                parser.error("only the ingests of several pipelines go together")
-            return _ingest_group(given.pipelines, given.run_id)
+            if given.step != "doctor":
+                parser.error("only ingests and doctors of several pipelines go together")
+            return _examine(given.pipelines, given.run_id)
         pipeline = open_pipeline(given.pipelines[0])
         run = RunContext(
             pipeline, given.run_id, log, spark=not given.no_spark, tells=not given.untold
@@ -70,17 +90,89 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(report.exit_code)
 
 
-def _ingest_group(names: Sequence[str], run_id: str) -> int:
-    """Ingest several pipelines in one Spark application; failed if any of them failed."""
-    from tidemill.steps.ingest_group import ingest_group
+def _ingest(names: Sequence[str], run_id: str, through: Step | None) -> int:
+    """Ingest pipelines in one Spark application; failed if any of them failed.
 
+    Args:
+        through: The last step to perform in this process; None for the ingest alone.
+    """
     pipelines = [open_pipeline(name) for name in names]
-    runs = [RunContext(one, run_id, partial(_log_of, one.name)) for one in pipelines]
-    reports = ingest_group(runs)
-    for report in reports:
-        _log_of(report.pipeline, sentence(report, in_airflow=True))
-    done = [report for report in reports if report.exit_code == ExitCode.DONE]
-    return int(ExitCode.DONE if len(done) == len(runs) else ExitCode.FAILED)
+    several = len(pipelines) > 1
+    runs = [
+        RunContext(one, run_id, partial(_log_of, one.name) if several else log) for one in pipelines
+    ]
+    for run in runs:
+        # What an earlier try of the ingest was followed by says nothing about this one.
+        with suppress(OSError):
+            handover.withdraw(run.layout.run(run_id), FOLLOWING)
+    if several:
+        from tidemill.steps.ingest_group import ingest_group
+
+        found = ingest_group(runs)
+    else:
+        found = [perform("ingest", step_function("ingest"), runs[0])]
+    by_name = {report.pipeline: report for report in found}
+    for run in runs:
+        if (report := by_name.get(run.pipeline.name)) is not None:
+            run.log(sentence(report, in_airflow=True))
+            if through is not None:
+                _follow(report, replace(run, spark=False), through)
+    codes = [report.exit_code for report in found]
+    if not several:
+        return int(codes[0])
+    done = codes.count(ExitCode.DONE) == len(runs)
+    return int(ExitCode.DONE if done else ExitCode.FAILED)
+
+
+def _follow(report: Report, run: RunContext, through: Step) -> None:
+    """Perform the steps after an ingest, each if the one before it is done.
+
+    Args:
+        report: The ingest's.
+        run: It may start no JVM.
+        through: The last of them.
+    """
+    for step in FOLLOWING[: FOLLOWING.index(through) + 1]:
+        if report.outcome is not Outcome.DONE:
+            return
+        following = _perform_and_offer(step, run)
+        if following is None:
+            return
+        report = following
+
+
+def _examine(names: Sequence[str], run_id: str) -> int:
+    """Perform the doctors of several pipelines, one after the other, and offer their reports."""
+    for name in names:
+        say = partial(_log_of, name)
+        try:
+            run = RunContext(open_pipeline(name), run_id, say, spark=False)
+        except TidemillError as error:
+            # The pipeline's own task meets it too, and ends with it.
+            say(f"{error.code}: {error.what}")
+            continue
+        _perform_and_offer("doctor", run)
+    return int(ExitCode.DONE)
+
+
+def _perform_and_offer(step: Step, run: RunContext) -> Report | None:
+    """Perform a step in the process of another task, and offer its report to the step's own.
+
+    Returns:
+        The report; None where the step's own task has to perform it.
+    """
+    folder = run.layout.run(run.run_id)
+    report: Report | None
+    try:
+        report = perform(step, step_function(step), run)
+    except Exception:  # noqa: BLE001 - the report says what it was
+        run.log(format_exc())
+        report = reports.read(folder, step)
+    if report is None or report.outcome is Outcome.NEEDS_SPARK:
+        return None
+    run.log(sentence(report, in_airflow=True))
+    handover.offer(folder, step)
+    return report
 
 
 def _log_of(name: str, line: str) -> None:

@@ -41,7 +41,7 @@ def other_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_step_is_started_by_the_python_of_the_section(other_python: Path) -> None:
-    command = step_command("gate", NAME, "run-1")
+    command = step_command("gate", [NAME], "run-1")
     assert command[:3] == (str(other_python), str(APPLICATION), "gate")
 
 

@@ -14,7 +14,7 @@ from tidemill.contract.project import REPOSITORY
 from tidemill.spec.load import load_spec
 from tidemill.storage.root_identity import memory_file
 from tidemill.toolchain.java import java_home
-from tidemill.toolchain.spark_conf import driver_java_options, session_conf
+from tidemill.toolchain.spark_conf import driver_java_options, is_small, session_conf
 
 SCRIPTS = Path(__file__).parent / "scripts"
 MAIN = str(REPOSITORY / "spark_jobs" / "tidemill" / "main.py")
@@ -50,24 +50,31 @@ class Sides:
         # It would take the new root for the old one whose disk is not mounted.
         memory_file(self.home / "ours").unlink(missing_ok=True)
 
-    def step(self, step: str, run: str = "bench", name: str = orders.NAME) -> Command:
-        return [sys.executable, "-m", "tidemill.main", step, name, "--run-id", run]
+    def step(self, step: str, run: str = "bench", names: Sequence[str] = (orders.NAME,)) -> Command:
+        return [sys.executable, "-m", "tidemill.main", step, *names, "--run-id", run, "--no-spark"]
 
-    def ingest(self, backlog: int, names: Sequence[str] = (orders.NAME,)) -> Command:
-        """As the Airflow operator submits it."""
+    def ingest(
+        self, backlog: int, names: Sequence[str] = (orders.NAME,), *following: str
+    ) -> Command:
+        """As the Airflow operator submits it.
+
+        Args:
+            following: Arguments by which the process performs steps after the ingest.
+        """
         spec = load_spec(self.home / f"project/dags/specs/{orders.NAME}.yaml", self.environ)
         conf = [f"--conf={key}={value}" for key, value in session_conf(spec).items()]
         options = driver_java_options(backlog)
         java = ["--driver-java-options", options] if options else []
-        return [*SUBMIT, *conf, *java, MAIN, "ingest", *names, "--run-id", "bench"]
+        return [*SUBMIT, *conf, *java, MAIN, "ingest", *names, "--run-id", "bench", *following]
 
     def whole_run(self, backlog: int, names: Sequence[str] = (orders.NAME,)) -> list[Command]:
-        """As Airflow's tasks: each doctor, gate and publish a process of its own, one ingest."""
-        commands = [self.step("doctor", name=name) for name in names]
-        commands.append(self.ingest(backlog, names))
+        """As Airflow's tasks: one doctor, one ingest, and gate and publish where it ends."""
+        doctor = self.step("doctor", names=names)
+        if is_small(backlog):
+            return [doctor, self.ingest(backlog, names, "--through=publish")]
+        commands = [doctor, self.ingest(backlog, names)]
         for name in names:
-            gate = [*self.step("gate", name=name), "--no-spark"]
-            commands += [gate, self.step("publish", name=name)]
+            commands += [self.step("gate", names=[name]), self.step("publish", names=[name])]
         return commands
 
 

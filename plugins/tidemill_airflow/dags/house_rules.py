@@ -76,12 +76,14 @@ def has_real_intervals(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
 
 
 def has_its_steps(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
-    """In a group's DAG each pipeline has them, around the one ingest of all."""
+    """In a group's DAG each pipeline has them, after the doctor and around the ingest of all."""
     steps: tuple[str, ...] = STEPS if spec.published else UNGATED_STEPS
     if spec.group is not None:
         steps = (*steps[:2], "ingested", *steps[2:])
     groups = {task.task_id.rpartition(".")[0] for task in dag.tasks if "." in task.task_id}
     chains = [[_task_of(name, step) for step in steps] for name in groups or {""}]
+    if spec.group is not None:
+        chains = [["doctor", *own] for own in chains]
     yield from _unlike(dag, steps, chains)
 
 

@@ -23,13 +23,13 @@ def step_arguments(step: Step, pipelines: Sequence[str], run_id: str) -> tuple[s
     return (step, *pipelines, f"--run-id={run_id}")
 
 
-def step_command(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
+def step_command(step: Step, pipelines: Sequence[str], run_id: str) -> tuple[str, ...]:
     """A step as a child process that may not start a JVM."""
     engine = engine_environment()
     return (
         engine.python,
         engine.application,
-        *step_arguments(step, [pipeline], run_id),
+        *step_arguments(step, pipelines, run_id),
         "--no-spark",
     )
 

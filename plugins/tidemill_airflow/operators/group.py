@@ -1,8 +1,9 @@
 """A group: several small pipelines that share a schedule and one spark-submit.
 
-Each keeps its own doctor, gate and publish, in a task group of its name. One ingest runs the
-queries of all that have something to do; `ingested` then says for each how its own ended, so that
-one that fails holds no one else up.
+Each keeps its own doctor, gate and publish, in a task group of its name. One process performs the
+doctors of all, whose tasks take its reports over. One ingest runs the queries of all that have
+something to do; `ingested` then says for each how its own ended, so that one that fails holds no
+one else up.
 """
 
 from __future__ import annotations

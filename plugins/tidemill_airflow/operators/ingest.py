@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowSkipException
 
 from tidemill.contract.clock import wall_clock
@@ -14,19 +15,36 @@ from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.reprocessed_run import current_run_folder, current_run_id
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
+from tidemill.toolchain.spark_conf import is_small
 from tidemill_airflow.operators.group import applications, conclude_group, members_with_work
 from tidemill_airflow.operators.outcome import ReportWatch, as_airflow, conclude
 from tidemill_airflow.operators.request import DECIDED
-from tidemill_airflow.operators.spark_step import SparkStepOperator
+from tidemill_airflow.operators.spark_step import SparkStepOperator, backlog_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class IngestOperator(SparkStepOperator):
-    """Takes in what is available now, or computes again what the run was asked for."""
+class SubmittedIngest(SparkStepOperator):
+    """An ingest through spark-submit, whose process also gates and publishes a small increment."""
 
     step: ClassVar[Step] = "ingest"
+
+    def following(self, pipelines: Sequence[Pipeline], run_id: str) -> tuple[str, ...]:
+        roles = {read_request(pipeline.layout.run(run_id)).role for pipeline in pipelines}
+        if roles != {"live"} or not is_small(backlog_of(pipelines, run_id)):
+            return ()
+        if not all(_runs_in_one_place(pipeline.spec) for pipeline in pipelines):
+            return ()
+        # A driver in a pod would have to hold what gate and publish need.
+        connection = BaseHook.get_connection(self.spark_conn_id)
+        is_elsewhere = connection.extra_dejson.get("deploy-mode") == "cluster"
+        return () if is_elsewhere else ("--through=publish",)
+
+
+class IngestOperator(SubmittedIngest):
+    """Takes in what is available now, or computes again what the run was asked for."""
 
     def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
         run_id = current_run_id(pipeline.layout, context["run_id"])
@@ -47,7 +65,7 @@ class IngestOperator(SparkStepOperator):
         return report, None
 
 
-class GroupIngestOperator(SparkStepOperator):
+class GroupIngestOperator(SubmittedIngest):
     """Takes in what is available to each pipeline of a group, in one application.
 
     What is computed again is so one pipeline after the other, each in an application of its own.
@@ -56,8 +74,6 @@ class GroupIngestOperator(SparkStepOperator):
         group: Its name.
         members: The names of its pipelines.
     """
-
-    step: ClassVar[Step] = "ingest"
 
     def __init__(self, *, group: str, members: Sequence[str], **kwargs: Any) -> None:
         super().__init__(pipeline=group, **kwargs)
@@ -84,3 +100,9 @@ class GroupIngestOperator(SparkStepOperator):
             # A crash cannot be attributed to one pipeline; finished ones do nothing the next time.
             return conclude(self.step, None, max(codes))
         return conclude_group([report for report in found if report is not None])
+
+
+def _runs_in_one_place(spec: Spec) -> bool:
+    """Whether Airflow is to run ingest, gate and publish in the same way."""
+    own = spec.airflow.of_step("ingest")
+    return spec.published and all(spec.airflow.of_step(step) == own for step in ("gate", "publish"))

@@ -140,7 +140,10 @@ class SparkStepOperator(SparkOperator):
             conf=self.conf,
             conn_id=self.spark_conn_id,
             name=self.name,
-            application_args=list(step_arguments(self.step, names, run_id)),
+            application_args=[
+                *step_arguments(self.step, names, run_id),
+                *self.following(pipelines, run_id),
+            ],
             env_vars=variables,
         )
         try:
@@ -151,6 +154,10 @@ class SparkStepOperator(SparkOperator):
             # The report, if there is one, says more than an exit code.
             self.log.info("%s", error)
         return cast("int", hook.exit_code)
+
+    def following(self, pipelines: Sequence[Pipeline], run_id: str) -> tuple[str, ...]:
+        """The arguments by which the process performs steps after its own."""
+        return ()
 
     def _open_connection(self) -> tuple[dict[str, str], dict[str, str]]:
         """The settings with which a cluster lets the driver in, and the variables with secrets."""
@@ -183,6 +190,10 @@ def spark_conf(
         conf[JARS] = ",".join(jars)
     if len(pipelines) > 1:
         conf |= FAIR
-    backlog = reports.backlog_bytes(pipeline.layout.run(run_id) for pipeline in pipelines)
-    options = f"{driver_java_options(backlog)} {conf.get(JAVA_OPTIONS, '')}"
+    options = f"{driver_java_options(backlog_of(pipelines, run_id))} {conf.get(JAVA_OPTIONS, '')}"
     return {**conf, JAVA_OPTIONS: options.strip()} if options.strip() else conf
+
+
+def backlog_of(pipelines: Sequence[Pipeline], run_id: str) -> int | None:
+    """The bytes that wait to be read by all of them; None if unknown."""
+    return reports.backlog_bytes(pipeline.layout.run(run_id) for pipeline in pipelines)

@@ -1,4 +1,7 @@
-"""The operators of doctor, gate and publish: a child process first, Spark only if needed."""
+"""The operators of doctor, gate and publish: a child process first, Spark only if needed.
+
+Where the step ran in another task's process, its report is taken over and nothing is started.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator, BaseOperatorLink
+from airflow.sdk.exceptions import AirflowException
 
+from tidemill.contract import handover
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Outcome, Report, Step
-from tidemill.ledger.reprocessed_run import current_run_id
-from tidemill.ledger.run_request import RunRequest
+from tidemill.ledger.reprocessed_run import current_run_folder, current_run_id
+from tidemill.ledger.run_request import RunRequest, read_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill_airflow.events import announce, emit
 from tidemill_airflow.operators.child_step import ChildStep, StepCommand
@@ -45,9 +50,11 @@ class ChildOperator(BaseOperator):
         keep_from_others()
         try:
             pipeline = open_pipeline(self.pipeline)
-            self.fix(pipeline, context)
-            self._child = child_step(self, pipeline, context)
-            report, exit_code = self._child.run()
+            report, exit_code = take_over(self, pipeline, context), None
+            if report is None:
+                self.fix(pipeline, context)
+                self._child = child_step(self, pipeline, context)
+                report, exit_code = self._child.run()
         except TidemillError as error:
             raise as_airflow(error) from error
         return conclude(self.step, report, exit_code)
@@ -98,6 +105,48 @@ class DoctorOperator(ChildOperator):
             )
 
 
+class GroupDoctorOperator(DoctorOperator):
+    """Performs the doctors of a group's live runs in one process, for their own tasks to take over.
+
+    It never fails for a member: the member's own doctor then runs, and ends as it ends.
+
+    Args:
+        group: Its name.
+        members: The names of its pipelines.
+    """
+
+    def __init__(self, *, group: str, members: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(pipeline=group, **kwargs)
+        self.members = tuple(members)
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        keep_from_others()
+        run_id = context["run_id"]
+        pipelines: list[Pipeline] = []
+        secrets: dict[str, str] = {}
+        for name in self.members:
+            try:
+                pipeline = open_pipeline(name)
+                self.fix(pipeline, context)
+                if read_request(current_run_folder(pipeline.layout, run_id)).role == "live":
+                    secrets |= connection_variables(pipeline.spec)
+                    pipelines.append(pipeline)
+            except (TidemillError, AirflowException) as error:
+                self.log.info("%s is left to its own doctor: %s", name, error)
+        if not pipelines:
+            return {}
+        self._child = ChildStep(
+            self.step,
+            pipelines,
+            run_id,
+            secrets=secrets,
+            command=self.command,
+            log=self.log.info,
+        )
+        self._child.run()
+        return {}
+
+
 class DecideOperator(ChildOperator):
     """Carries out a person's decision about a held increment; other runs have nothing to decide."""
 
@@ -112,6 +161,9 @@ class ChildFirstOperator(SparkStepOperator):
     _child: ChildStep | None = None
 
     def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
+        offered = take_over(self, pipeline, context)
+        if offered is not None:
+            return offered, None
         self._child = child_step(self, pipeline, context)
         report, exit_code = self._child.run()
         if report is not None and report.outcome is Outcome.NEEDS_SPARK:
@@ -157,13 +209,27 @@ class PublishOperator(ChildFirstOperator):
         return super().settle(pipeline, context, report, exit_code)
 
 
+def take_over(
+    operator: ChildOperator | ChildFirstOperator, pipeline: Pipeline, context: Context
+) -> Report | None:
+    """The report of an operator's step where the step ran in another task's process."""
+    folder = current_run_folder(pipeline.layout, context["run_id"])
+    report = handover.take_over(folder, operator.step)
+    if report is not None:
+        where = "of all doctors of the group" if operator.step == "doctor" else "of the ingest"
+        operator.log.info(
+            "The step ran in the process %s, whose task has its lines: %s", where, report.reason
+        )
+    return report
+
+
 def child_step(
     operator: ChildOperator | ChildFirstOperator, pipeline: Pipeline, context: Context
 ) -> ChildStep:
     """The step of an operator as a child process of its task."""
     return ChildStep(
         operator.step,
-        pipeline,
+        [pipeline],
         current_run_id(pipeline.layout, context["run_id"]),
         secrets=connection_variables(pipeline.spec),
         command=operator.command,

@@ -119,8 +119,12 @@ def jar_sets(spec: Spec) -> tuple[str, ...]:
 
 def driver_java_options(backlog_bytes: int | None) -> str:
     """JVM options for the driver, by the bytes that wait to be read (None: unknown)."""
-    small = backlog_bytes is not None and backlog_bytes < SMALL_BACKLOG_BYTES
-    return QUICK_START if small else ""
+    return QUICK_START if is_small(backlog_bytes) else ""
+
+
+def is_small(backlog_bytes: int | None) -> bool:
+    """Whether what waits to be read costs less than the start of a process (None: unknown)."""
+    return backlog_bytes is not None and backlog_bytes < SMALL_BACKLOG_BYTES
 
 
 def _as_text(value: str | bool | int) -> str:

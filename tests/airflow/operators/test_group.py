@@ -12,6 +12,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from tests.support.airflow.fake_dag_run import context_of
 from tests.support.airflow.fake_spark_submit import FakeSpark
+from tests.support.airflow.fake_step import leaving
 from tests.support.spec_text import minimal, parse
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError
@@ -30,6 +31,7 @@ from tidemill_airflow.operators.group import (
     members_with_work,
 )
 from tidemill_airflow.operators.ingest import GroupIngestOperator
+from tidemill_airflow.operators.steps import DoctorOperator, GroupDoctorOperator
 from tidemill_airflow.task_names import pipeline_of, step_of
 
 GROUP = "group: small\nschedule: '@daily'\n"
@@ -78,6 +80,7 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_member_has_its_steps_around_one_ingest() -> None:
     dag = group(GROUP, GROUP)
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
+        "doctor": {"feed_0.doctor", "feed_1.doctor"},
         "ingest": {"feed_0.ingested", "feed_1.ingested"},
         **{
             f"feed_{n}.{step}": {after}
@@ -194,6 +197,44 @@ def test_a_member_that_took_in_data_is_reprocessed_under_an_id_of_its_own(
     context: Any = {"run_id": RUN_ID}
     done = IngestedOperator(task_id="ingested", pipeline="one").execute(context)
     assert done["outcome"] == "done"
+
+
+def test_one_process_performs_the_doctors_of_all_and_each_ends_as_its_own(
+    project: Path, layout: Layout
+) -> None:
+    (layout.root / "input").mkdir()
+    (project / "dags" / "specs" / "broken.yaml").write_text("group: small\nsources: 3\n")
+    names = ["one", "two", "broken"]
+    for name in names[:2]:
+        text = minimal(GROUP)
+        (project / "dags" / "specs" / f"{name}.yaml").write_text(text)
+    together = GroupDoctorOperator(task_id="doctor", group="small", members=names)
+    together.execute(context_of("manual", RUN_ID))
+    folders = [Layout(layout.root, name).run(RUN_ID) for name in names]
+    found = [reports.read(folder, "doctor") for folder in folders]
+    assert [one and one.pipeline for one in found] == ["one", "two", None]
+    # The first try of its own task starts nothing, the second one does.
+    operator = DoctorOperator(task_id="doctor", pipeline="one")
+    operator.command = leaving(folders[0].parent, report("doctor", Outcome.DONE))
+    with pytest.raises((AirflowSkipException, AirflowFailException)) as ended:
+        operator.execute(context_of("manual", RUN_ID))
+    assert found[0] is not None
+    assert found[0].reason in str(ended.value)
+    assert operator.execute(context_of("manual", RUN_ID))["outcome"] == "done"
+
+
+def test_a_doctor_of_all_that_is_killed_leaves_each_pipeline_to_its_own(
+    project: Path, layout: Layout
+) -> None:
+    for name in ("one", "two"):
+        (project / "dags" / "specs" / f"{name}.yaml").write_text(minimal(GROUP))
+    together = GroupDoctorOperator(task_id="doctor", group="small", members=["one", "two"])
+    together.command = lambda *_: ("sh", "-c", "kill -9 $$")
+    assert together.execute(context_of("manual", RUN_ID)) == {}
+    operator = DoctorOperator(task_id="doctor", pipeline="one")
+    runs = Layout(layout.root, "one").runs
+    operator.command = leaving(runs, report("doctor", Outcome.DONE))
+    assert operator.execute(context_of("manual", RUN_ID))["outcome"] == "done"
 
 
 @pytest.mark.parametrize("name", ["small", "one__resolve", "three__resolve"])

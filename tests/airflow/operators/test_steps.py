@@ -19,6 +19,7 @@ from tests.support.airflow.fake_dag_run import context_of
 from tests.support.airflow.fake_spark_submit import FakeSpark
 from tests.support.airflow.fake_step import error, leaving, report_of
 from tests.support.spec_text import minimal
+from tidemill.contract import handover
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
@@ -27,7 +28,7 @@ from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, this_process
 from tidemill.toolchain.engine_environment import APPLICATION
-from tidemill.toolchain.spark_conf import QUICK_START
+from tidemill.toolchain.spark_conf import QUICK_START, SMALL_BACKLOG_BYTES
 from tidemill_airflow.events import table_alias
 from tidemill_airflow.operators.command import step_command
 from tidemill_airflow.operators.ingest import IngestOperator
@@ -85,7 +86,7 @@ def test_a_root_that_is_not_set_needs_a_person(
 
 
 def test_the_real_command_says_of_itself_that_it_may_start_no_jvm() -> None:
-    command = step_command("gate", NAME, "--no-run")
+    command = step_command("gate", [NAME], "--no-run")
     assert command[1:] == (str(APPLICATION), "gate", NAME, "--run-id=--no-run", "--no-spark")
 
 
@@ -283,4 +284,75 @@ def test_a_held_increment_fails_the_gate_with_its_reasons(
     held = report_of("gate", Outcome.HELD, reason="increment 000003 is held: quantity below 1")
     operator.command = leaving(layout.runs, held)
     with pytest.raises(AirflowFailException, match="quantity below 1"):
+        operator.execute(context)
+
+
+@pytest.mark.parametrize(
+    ("backlog", "role", "more", "follows"),
+    [
+        (1000, "live", "", True),
+        (SMALL_BACKLOG_BYTES, "live", "", False),
+        (None, "live", "", False),
+        (1000, "backfill", "", False),
+        (1000, "live", "airflow: {steps: {gate: {queue: large}}}\n", False),
+        (1000, "live", "airflow: {steps: {doctor: {queue: large}}}\n", True),
+        (1000, "live", "sink: {kind: console}\n", False),
+    ],
+)
+def test_the_ingest_of_a_small_backlog_also_gates_and_publishes(
+    spark_submit: FakeSpark,
+    project: Path,
+    layout: Layout,
+    context: Context,
+    backlog: int | None,
+    role: Role,
+    more: str,
+    follows: bool,
+) -> None:
+    (project / "dags/specs/orders.yaml").write_text(minimal(more))
+    fix_request(layout.run(RUN_ID), RunRequest(role=role))
+    seen = report_of("doctor", Outcome.DONE, facts={"backlog_bytes": backlog})
+    reports.write(seen, layout.run(RUN_ID))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
+    ingest().execute(context)
+    assert (spark_submit.call["argv"][-1] == "--through=publish") is follows
+
+
+def test_a_driver_on_another_machine_ingests_only(
+    spark_submit: FakeSpark, layout: Layout, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
+    seen = report_of("doctor", Outcome.DONE, facts={"backlog_bytes": 1000})
+    reports.write(seen, layout.run(RUN_ID))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
+    ingest().execute(context)
+    assert "--through=publish" not in spark_submit.call["argv"]
+
+
+def test_a_gate_ends_as_the_verdict_of_the_ingests_process_and_judges_itself_when_cleared(
+    spark_submit: FakeSpark, layout: Layout, context: Context
+) -> None:
+    held = report_of("gate", Outcome.HELD, reason="increment 000003 is held: quantity below 1")
+    reports.write(held, layout.run(RUN_ID))
+    handover.offer(layout.run(RUN_ID), "gate")
+    operator = gate(layout, Outcome.DONE)
+    with pytest.raises(AirflowFailException, match="quantity below 1"):
+        operator.execute(context)
+    assert operator.execute(context)["outcome"] == "done"
+
+
+def test_a_publish_that_failed_in_the_ingests_process_is_tried_again_by_its_own_task(
+    layout: Layout, spark_submit: FakeSpark
+) -> None:
+    lost = report_of("publish", Outcome.FAILED, error=error("Lost", transient=True))
+    reports.write(lost, layout.run(RUN_ID))
+    handover.offer(layout.run(RUN_ID), "publish")
+    operator = PublishOperator(task_id="publish", pipeline=NAME, conn_id=CONN_ID)
+    operator.command = leaving(layout.runs, report_of("publish", Outcome.SKIPPED, reason="again"))
+    context = context_of("manual", RUN_ID, outlet_events={table_alias(NAME): object()})
+    with pytest.raises(AirflowException) as raised:
+        operator.execute(context)
+    assert not isinstance(raised.value, AirflowFailException)
+    with pytest.raises(AirflowSkipException, match="again"):
         operator.execute(context)

@@ -161,7 +161,7 @@ def test_all_of_them_run_as_dags(
     }
     together = SAMPLES.keys() - {"retail_daily"}
     expected = {f"{name}.{task}" for name in together for task in (*OWN_TASKS, "ingested")}
-    assert runs["shipped"]["tasks"] == dict.fromkeys({*expected, "ingest"}, "success")
+    assert runs["shipped"]["tasks"] == dict.fromkeys({*expected, "doctor", "ingest"}, "success")
     assert runs["retail_daily"]["tasks"] == dict.fromkeys({*OWN_TASKS, "ingest"}, "success")
     for name, sample in SAMPLES.items():
         sample.assert_published(root, name)

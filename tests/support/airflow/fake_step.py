@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def leaving(runs: Path, report: Report | None, exit_code: int | None = None) -> 
     """A step's command that leaves a report, or none."""
     code = (report.exit_code if report else 1) if exit_code is None else exit_code
 
-    def command(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
+    def command(step: Step, pipelines: Sequence[str], run_id: str) -> tuple[str, ...]:
         text = report.model_dump_json() if report else ""
         path = reports.path_of(runs / run_id, step)
         return (sys.executable, "-c", SCRIPT, str(path), text, str(int(code)))
