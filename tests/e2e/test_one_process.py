@@ -90,6 +90,19 @@ def test_nothing_follows_an_ingest_that_failed(
     assert (report_of(gauges, "gate"), report_of(gauges, "publish")) == (None, None)
 
 
+def test_a_task_that_finds_no_offer_finds_its_increment_published(
+    pipelines: tuple[JsonPipeline, JsonPipeline],
+) -> None:
+    tides, _ = pipelines
+    assert main(["ingest", "tides", "--run-id", RUN, "--through", "publish"]) == 0
+    for step in ("gate", "publish"):
+        (tides.layout.run(RUN) / f"{step}.offered").unlink()
+        assert main([step, "tides", "--run-id", RUN, "--no-spark"]) == 0
+    found = [report_of(tides, "gate"), report_of(tides, "publish")]
+    assert [one and one.outcome for one in found] == [Outcome.DONE] * 2
+    assert tides.published("word") == [("storm",)]
+
+
 def test_a_gate_that_needs_spark_is_left_to_its_own_task(
     pipelines: tuple[JsonPipeline, JsonPipeline],
 ) -> None:

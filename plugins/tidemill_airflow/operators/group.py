@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
+# The tasks of all pipelines of a group; those of one are in a task group of its name.
+SHARED_TASKS = ("doctor", "ingest")
+
+
 @dataclass(frozen=True)
 class Member:
     """A pipeline of a group."""
@@ -48,8 +52,8 @@ def refuse_disagreement(members: Sequence[Member], taken: Collection[str] = ()) 
         taken: The names of all pipelines.
 
     Raises:
-        SpecError: they differ in what a group has one of, one is woken, or the group has the name
-            of a pipeline.
+        SpecError: they differ in what a group has one of, one is woken or has the name of a task,
+            or the group has the name of a pipeline.
     """
     first = members[0]
     if first.spec.group in taken:
@@ -57,6 +61,8 @@ def refuse_disagreement(members: Sequence[Member], taken: Collection[str] = ()) 
     if str(first.spec.group).endswith(RESOLVE):
         raise _error(first, "group", f"ends in {RESOLVE}, as the DAGs do in which people decide")
     for member in members:
+        if member.name in SHARED_TASKS:
+            raise _error(member, "group", f"has a task '{member.name}', as the pipeline is called")
         if member.spec.wake is not None:
             raise _error(member, "wake", "is woken, which a group is not: it goes by the clock")
         field = differing(member.spec, first.spec)

@@ -131,19 +131,22 @@ class GroupDoctorOperator(DoctorOperator):
                 if read_request(current_run_folder(pipeline.layout, run_id)).role == "live":
                     secrets |= connection_variables(pipeline.spec)
                     pipelines.append(pipeline)
-            except (TidemillError, AirflowException) as error:
+            except (TidemillError, AirflowException, OSError) as error:
                 self.log.info("%s is left to its own doctor: %s", name, error)
         if not pipelines:
             return {}
-        self._child = ChildStep(
-            self.step,
-            pipelines,
-            run_id,
-            secrets=secrets,
-            command=self.command,
-            log=self.log.info,
-        )
-        self._child.run()
+        try:
+            self._child = ChildStep(
+                self.step,
+                pipelines,
+                run_id,
+                secrets=secrets,
+                command=self.command,
+                log=self.log.info,
+            )
+            self._child.run()
+        except (TidemillError, OSError) as error:
+            self.log.info("Each pipeline is left to its own doctor: %s", error)
         return {}
 
 

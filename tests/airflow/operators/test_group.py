@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG
+from airflow.sdk import DAG, TriggerRule
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from tests.support.airflow.fake_dag_run import context_of
@@ -130,6 +130,13 @@ def test_a_group_is_not_called_like_another_dag(name: str) -> None:
     assert error.value.field == "group"
 
 
+@pytest.mark.parametrize("name", ["doctor", "ingest"])
+def test_a_member_is_not_called_like_a_task_of_the_group(name: str) -> None:
+    with pytest.raises(SpecError) as error:
+        build_group("small", [Member(name, parse(minimal(GROUP)), Path(f"{name}.yaml"))])
+    assert (error.value.field, error.value.path) == ("group", Path(f"{name}.yaml"))
+
+
 @pytest.mark.parametrize(("other", "may"), [("", True), ("sink: {kind: console}\n", False)])
 def test_a_group_is_backfilled_as_a_whole_or_not_at_all(other: str, may: bool) -> None:
     dag, (_, last) = group(GROUP, GROUP + other), members(GROUP, GROUP + other)
@@ -223,13 +230,14 @@ def test_one_process_performs_the_doctors_of_all_and_each_ends_as_its_own(
     assert operator.execute(context_of("manual", RUN_ID))["outcome"] == "done"
 
 
+@pytest.mark.parametrize("command", [("sh", "-c", "kill -9 $$"), ("no-such-program",)])
 def test_a_doctor_of_all_that_is_killed_leaves_each_pipeline_to_its_own(
-    project: Path, layout: Layout
+    project: Path, layout: Layout, command: tuple[str, ...]
 ) -> None:
     for name in ("one", "two"):
         (project / "dags" / "specs" / f"{name}.yaml").write_text(minimal(GROUP))
     together = GroupDoctorOperator(task_id="doctor", group="small", members=["one", "two"])
-    together.command = lambda *_: ("sh", "-c", "kill -9 $$")
+    together.command = lambda *_: command
     assert together.execute(context_of("manual", RUN_ID)) == {}
     operator = DoctorOperator(task_id="doctor", pipeline="one")
     runs = Layout(layout.root, "one").runs
@@ -254,6 +262,10 @@ def test_a_task_process_parses_its_own_dag_only(
 def test_a_task_knows_its_pipeline_and_step() -> None:
     assert (pipeline_of("small", "feed_0.gate"), step_of("feed_0.gate")) == ("feed_0", "gate")
     assert (pipeline_of("retail", "gate"), step_of("gate")) == ("retail", "gate")
+
+
+def test_a_members_doctor_runs_where_that_of_all_has_failed() -> None:
+    assert group(GROUP).task_dict["feed_0.doctor"].trigger_rule == TriggerRule.ALL_DONE
 
 
 def test_the_ingest_is_tried_again_where_that_may_help_one() -> None:

@@ -295,6 +295,7 @@ def test_a_held_increment_fails_the_gate_with_its_reasons(
         (None, "live", "", False),
         (1000, "backfill", "", False),
         (1000, "live", "airflow: {steps: {gate: {queue: large}}}\n", False),
+        (1000, "live", "airflow: {steps: {gate: {priority_weight: 1}}}\n", False),
         (1000, "live", "airflow: {steps: {doctor: {queue: large}}}\n", True),
         (1000, "live", "sink: {kind: console}\n", False),
     ],
@@ -316,6 +317,20 @@ def test_the_ingest_of_a_small_backlog_also_gates_and_publishes(
     spark_submit.leaves(report_of("ingest", Outcome.DONE))
     ingest().execute(context)
     assert (spark_submit.call["argv"][-1] == "--through=publish") is follows
+
+
+def test_a_driver_that_is_killed_after_its_ingest_leaves_the_gate_to_its_own_task(
+    spark_submit: FakeSpark, layout: Layout, context: Context
+) -> None:
+    reports.write(
+        report_of("doctor", Outcome.DONE, facts={"backlog_bytes": 1000}), layout.run(RUN_ID)
+    )
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.exits(137)
+    assert ingest().execute(context)["outcome"] == "done"
+    reports.write(report_of("gate", Outcome.DONE), layout.run(RUN_ID))
+    with pytest.raises(AirflowFailException):
+        gate(layout, Outcome.HELD).execute(context)
 
 
 def test_a_driver_on_another_machine_ingests_only(
