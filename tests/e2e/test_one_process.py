@@ -70,7 +70,7 @@ def test_each_pipeline_is_judged_and_published_by_itself(
     offered = [take_over(tides.layout.run(RUN), step) for step in ("doctor", "gate", "publish")]
     assert [one and one.outcome for one in offered] == [Outcome.DONE] * 3
 
-    # The suite is mended, and the gate of this pipeline is cleared.
+    # The suite is corrected, and the gate of this pipeline is cleared.
     gauges.suite = SUITE
     gauges.write()
     assert main(["gate", "gauges", "--run-id", RUN, "--no-spark"]) == 0
