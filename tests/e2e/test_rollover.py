@@ -109,6 +109,22 @@ def test_state_and_rows_go_on(tmp_path: Path, case: str) -> None:
 
 
 @pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("case", ["ordered", "update"])
+def test_a_rewind_goes_back_before_the_rollovers(tmp_path: Path, case: str) -> None:
+    transform, spec, columns, expected = CASES[case]
+    flow = flow_of(tmp_path, transform, spec)
+    for run in range(RUNS):
+        for number in range(run * FILES, run * FILES + FILES):
+            flow.arrive("sales", f"f{number:03d}", rows_of(number))
+        flow.go(f"run-{run}")
+    done = ask(flow, "rewind", "back", back_to="run-0")
+    assert done["publish"].outcome is Outcome.DONE, done
+    assert flow.published(*columns) == expected(FILES)
+    flow.go("after")
+    assert flow.published(*columns) == expected(RUNS * FILES)
+
+
+@pytest.mark.usefixtures("spark")
 def test_files_that_were_read_are_not_read_again_wherever_they_were(tmp_path: Path) -> None:
     flow = flow_of(tmp_path, SAME, {"sources": {"sales": {"vanished": "warn"}}})
     files = [flow.arrive("sales", f"a {n} é%20\u00a0x", rows_of(n)) for n in range(3)]
