@@ -172,7 +172,7 @@ def test_what_is_typed_in_no_utf8_is_wrong_usage_and_nothing_is_kept(
 def test_a_folder_that_may_not_be_read_is_named(
     tidemill: Tidemill, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed = os.scandir
+    listed = os.listdir
 
     def refuse(folder: str) -> Any:
         if Path(folder).is_relative_to(history.layout.increments):
@@ -180,7 +180,7 @@ def test_a_folder_that_may_not_be_read_is_named(
         return listed(folder)
 
     history.increment(rows(1))
-    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(os, "listdir", refuse)
     answer = tidemill("rows", "orders", "--increment", "1", "--json")
 
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.REFUSED, "NotPermitted")

@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 # What becomes of a request: `busy` is an answer 503, `broken` an answer 500, `cut` the first half
 # of the real answer, `lost` no answer to a request that was done, `forbidden` an answer 403,
-# `careless` the answer of a server that ignores the header If-Match.
+# `careless` the answer of a server that ignores the headers If-Match and If-None-Match.
 Fault = Literal["busy", "broken", "cut", "lost", "forbidden", "careless"]
+CONDITIONS = ("if-match", "if-none-match")
 STATUS = {"busy": 503, "broken": 500, "forbidden": 403}
 
 
@@ -50,7 +51,7 @@ class FlakyHttp:
                 number, proxy.requests = proxy.requests, proxy.requests + 1
                 _answer(self, proxy.server, proxy.fault(number))
 
-            do_HEAD = do_PUT = do_DELETE = do_GET
+            do_HEAD = do_POST = do_PUT = do_DELETE = do_GET
 
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
@@ -76,7 +77,7 @@ def _answer(request: BaseHTTPRequestHandler, server: str, fault: Fault | None) -
     # Signed together with the rest, so that the server must see what the client has sent.
     real.putrequest(request.command, request.path, skip_host=True, skip_accept_encoding=True)
     for name, value in request.headers.items():
-        if fault != "careless" or name.lower() != "if-match":
+        if fault != "careless" or name.lower() not in CONDITIONS:
             real.putheader(name, value)
     real.endheaders(sent or None)
     answer = real.getresponse()

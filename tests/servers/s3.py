@@ -27,17 +27,24 @@ LOGIN, PASSWORD = "tidemill", "a secret of the store"
 class S3(Server):
     """A server; in a `with` statement it is up.
 
+    Args:
+        signed: Whether it checks signatures, which no proxy can change a header under.
+
     Attributes:
         endpoint: Its address.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, signed: bool = True) -> None:
         (port,) = free_ports(1)
         self.endpoint = f"http://127.0.0.1:{port}"
         home = Path(tempfile.mkdtemp(prefix="tidemill-s3-"))
         self._buckets = home / "buckets"
         java, jars = java_home(os.environ), resolve(["s3"])
-        super().__init__(command(home, self.endpoint, LOGIN, PASSWORD, java, jars), home)
+        words = command(home, self.endpoint, LOGIN, PASSWORD, java, jars)
+        if not signed:
+            settings = home / "s3proxy.properties"
+            settings.write_text(settings.read_text().replace("aws-v2-or-v4", "none"))
+        super().__init__(words, home)
 
     def answers(self) -> bool:
         return answers(self.endpoint)

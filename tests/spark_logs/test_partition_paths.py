@@ -84,7 +84,7 @@ def test_both_forms_of_a_local_uri_are_understood(uri: str) -> None:
     assert disk_path(uri) == "/a b"
 
 
-@pytest.mark.parametrize("uri", ["s3a://bucket/a", "hdfs:/a", "/a", "file://host/a", "file:a"])
+@pytest.mark.parametrize("uri", ["gs://bucket/a", "hdfs:/a", "/a", "file://host/a", "file:a"])
 def test_other_file_systems_are_refused(uri: str) -> None:
     with pytest.raises(NotALocalFile) as refused:
         disk_path(uri)

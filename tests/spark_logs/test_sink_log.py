@@ -287,10 +287,10 @@ def test_a_relative_sink_is_read(sink: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_entry_of_another_file_system_is_refused(sink: Path) -> None:
-    write_sink_entry(sink, 0, [name(0)], path="s3a://bucket/k=a/part-0.parquet")
+    write_sink_entry(sink, 0, [name(0)], path="gs://bucket/k=a/part-0.parquet")
     with pytest.raises(NotALocalFile) as refused:
         read_sink_log(sink)
-    assert refused.value.uri == "s3a://bucket/k=a/part-0.parquet"
+    assert refused.value.uri == "gs://bucket/k=a/part-0.parquet"
 
 
 def test_an_entry_that_does_not_add_a_file_is_refused(sink: Path) -> None:

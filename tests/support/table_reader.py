@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 
 
 def read_rows(table: Path) -> list[dict[str, Any]]:
@@ -50,7 +51,7 @@ class Seen(ABC):
         return sorted(one["record"] for one in self.rejected())
 
     def delta(self, version: int | None = None) -> DeltaTable:
-        return DeltaTable(self.layout.table, version=version)
+        return open_table(self.layout.table, version)
 
     def log(self, table: Path | None = None) -> list[str]:
         """The names of the commits of a Delta table, the good one by default."""

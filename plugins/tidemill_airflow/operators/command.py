@@ -12,7 +12,8 @@ from tidemill_airflow.settings import engine_environment
 
 # A driver on another machine finds pipelines, files and packages by these.
 OF_THE_DRIVER = (
-    *("TIDEMILL_ROOT", "TIDEMILL_ROOT_ID", "TIDEMILL_PROJECTS", "TIDEMILL_EXAMPLES"),
+    *("TIDEMILL_ROOT", "TIDEMILL_ROOT_ID", "TIDEMILL_ROOT_CONN_ID"),
+    *("TIDEMILL_PROJECTS", "TIDEMILL_EXAMPLES"),
     *("TIDEMILL_PROFILE", "TIDEMILL_JARS", "PYTHONPATH"),
 )
 

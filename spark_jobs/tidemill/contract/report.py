@@ -11,6 +11,7 @@ from pydantic import ValidationError, model_validator
 
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.errors import ExitCode, Held, Refused, TidemillError, escaped
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.contract.syntax.quantities import sum_if_known
 
 Step = Literal["doctor", "decide", "ingest", "gate", "publish"]
@@ -122,6 +123,9 @@ def write(report: Report, run_folder: Path) -> Path:
     """Put the report in place whole; a later try of the same step replaces it."""
     run_folder.mkdir(parents=True, exist_ok=True)
     target = path_of(run_folder, report.step)
+    if isinstance(target, ObjectPath):
+        target.write_text(report.content())
+        return target
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     with draft.open("w", encoding="utf-8") as file:
         file.write(report.content())

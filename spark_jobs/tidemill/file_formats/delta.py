@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
+from tidemill.file_formats.arrow_files import file_system
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,9 +82,8 @@ def read_rows(path: Path, limit: int, version: int | None = None) -> Rows:
 def read_schema(path: Path) -> pa.Schema:
     """The columns of a table's newest version."""
     import pyarrow as pa
-    from deltalake import DeltaTable
 
-    return pa.schema(DeltaTable(path).schema().to_arrow())
+    return pa.schema(open_table(path).schema().to_arrow())
 
 
 def data_files(path: Path) -> frozenset[Path]:
@@ -92,7 +93,7 @@ def data_files(path: Path) -> frozenset[Path]:
 
 
 def open_dataset(path: Path, table: DeltaTable | None = None) -> pa.dataset.Dataset:
-    """The rows of a table, as an Arrow dataset over its local files.
+    """The rows of a table, as an Arrow dataset over its files.
 
     By default deltalake hands Arrow a file system in Python. Arrow's threads then still call into
     Python when the interpreter ends, and abort it or wait for ever (deltalake 1.6.6, pyarrow 26).
@@ -100,17 +101,13 @@ def open_dataset(path: Path, table: DeltaTable | None = None) -> pa.dataset.Data
     Args:
         table: A version of it; the newest where not given.
     """
-    from deltalake import DeltaTable
-    from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
-
-    files = SubTreeFileSystem(str(path), LocalFileSystem())
-    return (table or DeltaTable(path)).to_pyarrow_dataset(filesystem=files)
+    files = file_system(path)
+    return (table or open_table(path)).to_pyarrow_dataset(filesystem=files)
 
 
 def _open(path: Path) -> DeltaTable | None:
-    from deltalake import DeltaTable
 
-    return DeltaTable(path) if has_table(path) else None
+    return open_table(path) if has_table(path) else None
 
 
 def open_version(path: Path, version: int | None = None) -> DeltaTable:
@@ -119,7 +116,6 @@ def open_version(path: Path, version: int | None = None) -> DeltaTable:
     Raises:
         NoSuchVersion: the table has no such version, or there is no table.
     """
-    from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
     table = _open(path)
@@ -131,7 +127,7 @@ def open_version(path: Path, version: int | None = None) -> DeltaTable:
     if version > newest:
         raise _no_version(path, version, newest)
     try:
-        return DeltaTable(path, version=version)
+        return open_table(path, version=version)
     except DeltaError as error:
         raise _no_version(path, version, newest) from error
 

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.delta_log import DIGITS, LOG, actions_of, has_table
+from tidemill.file_formats.delta_table import open_table
 
 
 class HistoryExpired(Refused):
@@ -74,11 +75,10 @@ class TableHead:
 
 def table_head(table: Path) -> TableHead | None:
     """The newest version of a table; None where there is no table yet."""
-    from deltalake import DeltaTable
 
     if not has_table(table):
         return None
-    found = DeltaTable(table)
+    found = open_table(table)
     return TableHead(str(found.metadata().id), found.version())
 
 

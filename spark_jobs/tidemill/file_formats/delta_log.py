@@ -1,9 +1,13 @@
 """Reads the log of a Delta table without loading the table."""
 
+from __future__ import annotations
+
 import json
 import uuid
 from pathlib import Path
 from typing import Any
+
+from tidemill.file_formats.delta_table import options_at
 
 LOG = "_delta_log"
 # The digits of a version in a log file's name.
@@ -14,7 +18,8 @@ def has_table(path: Path) -> bool:
     """Whether readers find a Delta table at a path."""
     from deltalake import DeltaTable
 
-    return DeltaTable.is_deltatable(str(path)) and torn_first_entry(path) is None
+    there = DeltaTable.is_deltatable(str(path), storage_options=options_at(path))
+    return there and torn_first_entry(path) is None
 
 
 def torn_first_entry(path: Path) -> Path | None:

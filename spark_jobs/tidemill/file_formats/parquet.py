@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.file_formats.reader import REJECT, Measured, MissingDataFile
 from tidemill.file_formats.schema_fit import ArrowReader, with_types
 from tidemill.file_formats.written_format import WriteFormat
@@ -53,18 +54,23 @@ class Parquet(ArrowReader):
     rules = PARQUET
 
     def records(self, path: Path, source: FileSource) -> int | None:
-        return int(pq.read_metadata(path).num_rows)
+        return int(pq.read_metadata(arrow_source(path)).num_rows)
 
     def measure(self, path: Path, written: WriteFormat) -> Measured:
         footer = read_footer(path)
         return Measured(footer.rows, footer.uncompressed_bytes, footer)
 
     def rejects(self, path: Path, written: WriteFormat) -> pa.StructArray:
-        column = pq.ParquetFile(path).read(columns=[REJECT]).column(REJECT).combine_chunks()
+        column = (
+            pq.ParquetFile(arrow_source(path))
+            .read(columns=[REJECT])
+            .column(REJECT)
+            .combine_chunks()
+        )
         return column if isinstance(column, pa.StructArray) else column.chunk(0)
 
     def _schema(self, path: Path) -> pa.Schema:
-        file = pq.read_metadata(path).schema
+        file = pq.read_metadata(arrow_source(path)).schema
         columns = [file.column(number) for number in range(len(file))]
         schema = file.to_arrow_schema()
         if not any(column.physical_type == "INT96" for column in columns):
@@ -107,7 +113,7 @@ def read_footer(path: Path) -> Footer:
     """
     try:
         size = path.stat().st_size
-        return footer_of(pq.read_metadata(path), size)
+        return footer_of(pq.read_metadata(arrow_source(path)), size)
     except FileNotFoundError as error:
         raise MissingDataFile(path) from error
     except (pa.ArrowException, OSError) as error:

@@ -20,7 +20,8 @@ def row_chunks(
         partition: Partition column -> value as it is in the directory's name, None for null.
         schema: What to read; a column that neither file nor directory has is null.
     """
-    with pq.ParquetFile(path) as parquet:
+    # Workers of a cluster run this without Tidemill, so the path itself opens what it names.
+    with path.open("rb") as file, pq.ParquetFile(file) as parquet:
         names = [name for name in parquet.schema_arrow.names if name in schema.names]
         for found in parquet.iter_batches(batch_size=CHUNK_ROWS, columns=names):
             if found.num_rows:

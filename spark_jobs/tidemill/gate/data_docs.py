@@ -5,6 +5,7 @@ Only `judge()` imports this module, because importing Great Expectations costs s
 
 import json
 import logging
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from great_expectations.data_context.data_context.abstract_data_context import (
 )
 from great_expectations.data_context.types.base import DataContextConfig  # noqa: TID253
 
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.gate import docs_view
 from tidemill.gate.gx_internals.data_docs_sites import page_address
 from tidemill.gate.gx_internals.stores import ResultStore, result_key, suite_key
@@ -52,6 +54,9 @@ def write_page(suite: Suite, result: ExpectationSuiteValidationResult, docs: Pat
     Returns:
         The page, or None where it could not be written: docs never change a verdict.
     """
+    if isinstance(docs, ObjectPath):
+        log.warning("No data docs page was written: %s is in an object store", docs)
+        return None
     key = result_key(suite.name, result.meta["run_id"], BATCH)
     try:
         site = _open_site(docs)
@@ -140,6 +145,6 @@ def _rendered_by(renderer: str) -> dict[str, Any]:
 def _folder(path: Path) -> dict[str, Any]:
     return {
         "class_name": "TupleFilesystemStoreBackend",
-        "base_directory": str(path),
+        "base_directory": os.fspath(path),
         "suppress_store_backend_id": True,
     }

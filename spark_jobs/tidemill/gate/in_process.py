@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.contract.syntax.java_regex import as_python
 from tidemill.gate import time_bounds
 from tidemill.gate.columns import EXACT_INTEGER, Column
@@ -72,7 +73,7 @@ def _read(file: SampleFile, schema: pa.Schema, zone: str) -> pa.Table:
     import pyarrow.parquet as pq
 
     # ParquetFile takes one file as it is; read_table would add columns from the directories' names.
-    with pq.ParquetFile(file.path) as parquet:
+    with pq.ParquetFile(arrow_source(file.path)) as parquet:
         wanted = [name for name in parquet.schema_arrow.names if name in schema.names]
         held = parquet.read(columns=wanted)
     columns = []

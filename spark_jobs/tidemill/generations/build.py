@@ -4,7 +4,6 @@ An unfinished build never becomes live. Its files stay until its run is retried.
 """
 
 import hashlib
-import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -29,6 +28,7 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.run_kinds import GenerationKind
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
+from tidemill.storage.folders import remove_folder
 
 LIVE = "live-"
 
@@ -184,7 +184,7 @@ def clear_away(layout: Layout, built: GenerationBuild) -> None:
     name = built.generation
     layout.note(name).unlink(missing_ok=True)
     for folder in (layout.checkpoint(name), layout.ledger(name), layout.sink(name)):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder, missing_ok=True)
 
 
 def left_out(pipeline: Pipeline) -> Excluded:

@@ -6,7 +6,6 @@ per judgement, `release.json` or `rejection.json` where a person decided, and in
 `complete` the net payload that `sealed.json` names.
 """
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from tidemill.increments.records import (
 )
 from tidemill.storage import documents
 from tidemill.storage.documents import AlreadyWritten
+from tidemill.storage.folders import names_in
 
 __all__ = [
     "Increment",
@@ -50,9 +50,7 @@ class Increments:
 
     def numbers(self) -> list[int]:
         """The numbers of all increments, in order."""
-        if not self.folder.is_dir():
-            return []
-        names = [entry.name for entry in os.scandir(self.folder)]
+        names = names_in(self.folder) if self.folder.is_dir() else []
         return sorted(int(n) for n in names if n.isdecimal() and self.is_sealed(int(n)))
 
     def next_number(self) -> int:

@@ -1,10 +1,10 @@
 """A judgement as plain, frozen data for the ledger, the run report and people."""
 
-from pathlib import Path
 from typing import Any, Literal
 
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import TidemillError
+from tidemill.contract.objects.object_path import RecordedPath
 
 EngineName = Literal["in_process", "spark"]
 Severity = Literal["critical", "warning", "info"]
@@ -82,8 +82,8 @@ class Judgement(FrozenModel):
     success: bool
     reason: Literal["empty", "expectations"] | None
     outcomes: tuple[ExpectationOutcome, ...] = ()
-    result: Path | None = None
-    docs: Path | None = None
+    result: RecordedPath | None = None
+    docs: RecordedPath | None = None
 
     @property
     def failed_critical(self) -> tuple[ExpectationOutcome, ...]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.increments.increment import Increment
 from tidemill.increments.increments import Increments
 from tidemill.increments.snapshot import Snapshot
@@ -123,11 +124,11 @@ def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
 
 def _holds_rows_of(path: Path, partitions: Partitions) -> bool:
     """Whether a file that holds its partition columns has rows of some partitions."""
-    schema = pq.read_schema(path)
+    schema = pq.read_schema(arrow_source(path))
     columns = [*partitions.columns]
     plain = all(any(is_plain(schema.field(c).type) for is_plain in PLAIN) for c in columns)
     if not plain or not columns:
         return True
-    found = pq.read_table(path, columns=columns).group_by(columns).aggregate([])
+    found = pq.read_table(arrow_source(path), columns=columns).group_by(columns).aggregate([])
     text = found.cast(pa.schema([(column, pa.string()) for column in columns]))
     return any(partitions.hold(row) for row in text.to_pylist())

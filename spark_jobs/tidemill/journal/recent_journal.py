@@ -1,6 +1,5 @@
 """The part of the journal after settled history, found without listing its folder."""
 
-import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from tidemill.contract.layout import Layout
 from tidemill.journal.event import Applied
 from tidemill.journal.journal import Journal
 from tidemill.journal.settled import Settled, read_settled
+from tidemill.storage.folders import has_file
 
 # Events may be gone from the folder, which must not hide those after them. The number of a hidden
 # one would be given out again.
@@ -49,15 +49,14 @@ class RecentJournal(Journal):
 
     def numbered(self, suffix: str = ".json") -> list[tuple[int, Path]]:
         numbers = range(self._settled.seq + 1, self.newest() + 1)
-        paths = ((number, f"{self.folder}/{number:06d}{suffix}") for number in numbers)
-        return [(number, Path(path)) for number, path in paths if os.path.exists(path)]  # noqa: PTH110
+        names = ((number, f"{number:06d}{suffix}") for number in numbers)
+        return [(n, self.folder / name) for n, name in names if has_file(self.folder, name)]
 
     def newest(self) -> int:
         number = self._newest
         while number < self._newest + GAP:
             number += 1
-            # Asked for often: a Path for each would cost more than the question.
-            if os.path.exists(f"{self.folder}/{number:06d}.json"):  # noqa: PTH110
+            if has_file(self.folder, f"{number:06d}.json"):
                 self._newest = number
         return self._newest
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from tidemill.contract.document import Document
 from tidemill.contract.helper_modules import helper_files
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import RecordedPath
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.windows import Windows
 from tidemill.spec.formats.table import OutputFormat
@@ -48,8 +49,8 @@ class GenerationNote(Document):
 
     generation: str
     query_id: str
-    checkpoint: Path
-    sink: Path
+    checkpoint: RecordedPath
+    sink: RecordedPath
     writes: Writes = "files"
     format: OutputFormat = "parquet"
     mode: OutputMode = OutputMode.APPEND

@@ -11,10 +11,13 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import gettempdir
 from urllib.parse import quote
 
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
+from tidemill.storage.folders import local_copy
 
 # A row keeps the place of its path's first reading, and says what the last one found.
 TABLES = """
@@ -57,10 +60,11 @@ class InputIndex:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        address = f"file:{quote(str(path))}?mode=ro&immutable=1"
-        # A look from another thread, such as the triggerer's, comes after the one before it.
-        self._open = sqlite3.connect(address, uri=True, check_same_thread=False)
-        self._open.execute("SELECT 1 FROM inputs LIMIT 1")
+        with local_copy(path) as copy:
+            address = f"file:{quote(str(copy))}?mode=ro&immutable=1"
+            # A look from another thread, such as the triggerer's, comes after the one before it.
+            self._open = sqlite3.connect(address, uri=True, check_same_thread=False)
+            self._open.execute("SELECT 1 FROM inputs LIMIT 1")
 
     def at(self, source: str, path: str) -> InputFile | None:
         """What was read from a path; None where nothing was."""
@@ -98,11 +102,14 @@ def write_index(folder: Path, before: InputIndex | None, batches: Sequence[Batch
         batches: The batches since then, in order.
 
     Returns:
-        The file, which is not synced.
+        The file, which is not synced: on the disk of the folder, or of temporary files where that
+        is in an object store.
     """
-    draft = folder / f".{uuid.uuid4().hex}.draft"
+    name = f".{uuid.uuid4().hex}.draft"
+    draft = Path(gettempdir(), name) if isinstance(folder, ObjectPath) else folder / name
     if before is not None:
-        shutil.copyfile(before.path, draft)
+        with local_copy(before.path) as copy:
+            shutil.copyfile(copy, draft)
     with closing(sqlite3.connect(draft)) as index:
         index.execute("PRAGMA journal_mode = OFF")
         index.execute("PRAGMA synchronous = OFF")

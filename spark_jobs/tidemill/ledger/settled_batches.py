@@ -14,9 +14,11 @@ from datetime import datetime
 from pathlib import Path
 
 from tidemill.contract.document import Document, FrozenModel
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_index import InputIndex, write_index
 from tidemill.storage import documents
+from tidemill.storage.folders import put_file
 from tidemill.storage.sync import make_folder, sync
 
 # A run reads at most as many settled batches as this, and a record is written once in as many.
@@ -139,7 +141,7 @@ def settle_batches(
             sources=_sources(known, batches, InputIndex(draft)),
         )
         place = index_of(ledger, record)
-        draft.replace(place)
+        put_file(draft, place)
         record = record.model_copy(update={"stamp": _stamp_of(place)})
     finally:
         draft.unlink(missing_ok=True)
@@ -220,6 +222,8 @@ def _hash_of(path: Path) -> str | None:
 
 
 def _stamp_of(path: Path) -> FileStamp | None:
+    if isinstance(path, ObjectPath):
+        return None
     try:
         found = path.stat()
     except FileNotFoundError:

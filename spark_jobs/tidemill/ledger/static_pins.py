@@ -7,7 +7,6 @@ pins, once for each content, into the pipeline's own folder, and reads nothing b
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import Refused
+from tidemill.storage.folders import remove_folder
 
 IDENTITY_LETTERS = 24
 # The kind whose one row is about the run itself.
@@ -112,10 +112,10 @@ def put_copy(place: Path, identity: str, write: Callable[[Path], None]) -> Path:
         The copy's folder.
     """
     draft, folder = place / f".{identity}.draft", place / identity
-    shutil.rmtree(draft, ignore_errors=True)
+    remove_folder(draft, missing_ok=True)
     draft.mkdir(parents=True)
     write(draft)
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder, missing_ok=True)
     draft.rename(folder)
     return folder
 
@@ -130,7 +130,7 @@ def keep_copies(place: Path, pins: Iterable[StaticPin]) -> None:
     kept = {pin.identity for pin in pins}
     for folder in place.iterdir() if place.is_dir() else ():
         if folder.name not in kept:
-            shutil.rmtree(folder)
+            remove_folder(folder)
 
 
 def _is_at(path: Path, pinned: PinnedFile) -> bool:

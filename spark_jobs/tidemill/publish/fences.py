@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from deltalake import DeltaTable
-
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 from tidemill.increments.increments import Increment, Increments
 from tidemill.increments.recent_snapshot import RecentIncrements
 from tidemill.journal.published_files import PublishedFiles
@@ -63,7 +62,7 @@ def _of_table(path: Path) -> Fence | None:
         epoch = newest.epoch
     elif has_table(path):
         # Our entries have expired since.
-        epoch = DeltaTable(path).transaction_version(LEASE_TRANSACTION)
+        epoch = open_table(path).transaction_version(LEASE_TRANSACTION)
     else:
         return None
     return None if epoch is None else Fence(where=str(path), epoch=epoch)

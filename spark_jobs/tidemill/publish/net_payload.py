@@ -70,7 +70,7 @@ def write_net_payload(
         return ()
     path = folder / f"payload-{epoch:06d}-{uuid.uuid4().hex[:12]}" / "part-00000.parquet"
     make_folder(path.parent)
-    with path.open("xb") as file, pq.ParquetWriter(file, schema) as writer:
+    with path.open("wb") as file, pq.ParquetWriter(file, schema) as writer:
         writer.write_batch(first)
         for chunk in rows:
             writer.write_batch(chunk)

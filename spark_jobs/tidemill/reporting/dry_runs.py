@@ -1,6 +1,5 @@
 """The dry run that came before a recomputation, where somebody has looked first."""
 
-import os
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ from tidemill.contract.report import Outcome
 from tidemill.increments.status import IncrementStatus
 from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.run_request import read_request
+from tidemill.storage.folders import entries, touched
 
 # The newest runs among which it is looked for, so that the cost does not grow with the past.
 NEWEST = 200
@@ -37,8 +37,8 @@ def find_dry_run(layout: Layout, increment: IncrementStatus) -> DryRunResult | N
     """
     if increment.recomputation not in ("backfill", "rebuild") or not layout.runs.is_dir():
         return None
-    folders = sorted(os.scandir(layout.runs), key=_touched, reverse=True)[:NEWEST]
-    for run_id in (folder.name for folder in folders if folder.is_dir()):
+    folders = sorted(entries(layout.runs), key=touched, reverse=True)[:NEWEST]
+    for run_id in (folder.path.name for folder in folders if folder.is_dir):
         request = read_request(layout.run(run_id))
         if not request.dry_run or request.role != increment.recomputation:
             continue
@@ -57,7 +57,3 @@ def _covers(found: dict[str, Any] | None, wanted: Partitions | None) -> bool:
     if found is None or tuple(found["columns"]) != wanted.columns:
         return False
     return {*wanted.values} <= {tuple(value) for value in found["partitions"]}
-
-
-def _touched(entry: os.DirEntry[str]) -> int:
-    return entry.stat().st_mtime_ns

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.file_formats.parquet_rows import python_values, row_chunks
 from tidemill.file_formats.reader import REJECT
 from tidemill.increments.rejected_rows import rejected_by_reason, rejected_rows
@@ -104,7 +105,7 @@ def _good(ledger: Ledger, batches: Sequence[Batch]) -> Iterator[tuple[Path, dict
 
 def _rows(files: Iterator[tuple[Path, dict[str, str | None]]]) -> Iterator[pa.Table]:
     for path, partition in files:
-        held = [field for field in pq.read_schema(path) if field.name != REJECT]
+        held = [field for field in pq.read_schema(arrow_source(path)) if field.name != REJECT]
         ours = [pa.field(name, pa.string()) for name in partition]
         for chunk in row_chunks(path, partition, pa.schema([*held, *ours])):
             yield pa.Table.from_batches([chunk])

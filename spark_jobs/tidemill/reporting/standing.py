@@ -38,6 +38,7 @@ from tidemill.spec.effective import name_of, stamp_of
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.root import root
 from tidemill.storage import documents
+from tidemill.storage.folders import entries, touched
 from tidemill.storage.lease import current_holder, settled_epoch
 
 
@@ -195,10 +196,10 @@ def read_writer(layout: Layout) -> Writer | None:
 def last_reports(runs: Path) -> Iterator[Report]:
     """The reports of runs, the newest run first, of each run the last report first."""
     # A report is put in place by a rename, which touches the folder of its run.
-    folders = os.scandir(runs) if runs.is_dir() else ()
-    for folder in sorted((one for one in folders if one.is_dir()), key=_touched, reverse=True):
+    folders = (one for one in entries(runs) if one.is_dir)
+    for folder in sorted(folders, key=touched, reverse=True):
         # A decision at a shell has a folder of its own, and no step that reports.
-        found = [reports.read(Path(folder), step) for step in get_args(Step)]
+        found = [reports.read(folder.path, step) for step in get_args(Step)]
         there = (report for report in found if report is not None)
         yield from sorted(there, key=lambda report: report.finished, reverse=True)
 
@@ -268,7 +269,3 @@ def _about(spec: SpecFile, _modified: int) -> tuple[About, dict[str, Any] | None
         return about_spec(spec.name, spec.load(), spec.path), None
     except TidemillError as error:
         return About(dag_id=spec.name), error.as_dict()
-
-
-def _touched(entry: os.DirEntry[str]) -> int:
-    return entry.stat().st_mtime_ns

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 from tidemill.ledger.static_pins import PinnedFile, StaticPin, identity_of, pinned_file, put_copy
 from tidemill.sources.files.listing import Found, InputMissing, list_source
 from tidemill.spec.static_inputs import FileStatic, TableStatic
@@ -59,7 +60,6 @@ def pin_table(name: str, static: TableStatic, root: Path, place: Path) -> Static
     Raises:
         StaticMissing: that pipeline has published nothing yet.
     """
-    from deltalake import DeltaTable
 
     path = Layout(root, static.pipeline).table
     if not has_table(path):
@@ -69,7 +69,7 @@ def pin_table(name: str, static: TableStatic, root: Path, place: Path) -> Static
             static=name,
             path=path,
         )
-    return _pin_version(DeltaTable(path), static, path, place)
+    return _pin_version(open_table(path), static, path, place)
 
 
 def _pin_version(table: DeltaTable, static: TableStatic, path: Path, place: Path) -> StaticPin:

@@ -6,7 +6,6 @@ power cut can leave an entry empty; Spark notices only those that it happens to 
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import pipeline_holding
+from tidemill.storage.folders import names_in
 
 Entry = TypeVar("Entry", covariant=True)
 
@@ -90,10 +90,10 @@ def batch_files(directory: Path, suffix: str = "") -> dict[int, Path]:
     """The entries of a log by batch id, in order; checksums and temporary files are left out."""
     found = {}
     if directory.is_dir():
-        for entry in os.scandir(directory):
-            stem = entry.name.removesuffix(suffix)
-            if entry.name.endswith(suffix) and stem.isascii() and stem.isdecimal():
-                found[int(stem)] = directory / entry.name
+        for name in names_in(directory):
+            stem = name.removesuffix(suffix)
+            if name.endswith(suffix) and stem.isascii() and stem.isdecimal():
+                found[int(stem)] = directory / name
     return dict(sorted(found.items()))
 
 

@@ -10,6 +10,7 @@ from unicodedata import category
 from urllib.parse import quote, unquote
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.objects.object_path import URL, ObjectPath
 from tidemill.spec.output import ESCAPED, REJECTED, REJECTED_PARTITION
 
 # What Spark writes for null, and for '' as well.
@@ -28,7 +29,7 @@ class NotALocalFile(Refused):
 
 
 def disk_path(uri: str) -> str:
-    """The path on disk of a file as one of Spark's logs records it.
+    """The path of a file, on disk or in an object store, as one of Spark's logs records it.
 
     Raises:
         NotALocalFile: the URI is of another file system.
@@ -37,6 +38,8 @@ def disk_path(uri: str) -> str:
     path = uri.removeprefix("file://") if uri.startswith("file://") else uri.removeprefix("file:")
     if path != uri and path.startswith("/"):
         return unquote(path)
+    if URL.fullmatch(uri):
+        return unquote(uri)
     raise NotALocalFile(
         f"{uri} is not on a local file system.",
         remedy="Give TIDEMILL_ROOT and the sources as local directories.",
@@ -46,11 +49,11 @@ def disk_path(uri: str) -> str:
 
 def uri(path: Path) -> str:
     """How Spark's logs record a file of the local file system: the opposite of `disk_path`."""
-    return f"file://{uri_path(path)}"
+    return uri_path(path) if isinstance(path, ObjectPath) else f"file://{uri_path(path)}"
 
 
 def uri_path(path: Path) -> str:
-    """The same without the scheme."""
+    """The same without the scheme of the local file system."""
     # Java leaves letters of other languages as they are, and escapes their spaces and controls.
     return "".join(
         quote(one, safe=_PLAIN) if one.isascii() or category(one) in _SPACES else one

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.objects.object_path import path_of
 from tidemill.spark_logs.metadata_log import read_log_file
 from tidemill.spark_logs.partition_paths import disk_path, uri
 from tidemill.spark_logs.sink_log import sink_of
@@ -39,7 +40,7 @@ def relocated_entry(
     for number, line in enumerate(entry.lines):
         status = entry.json(number)
         try:
-            named, size = Path(disk_path(status["path"])), status["size"]
+            named, size = path_of(disk_path(status["path"])), status["size"]
         except KeyError as error:
             raise entry.torn(f"line {number + 2} lacks {error}") from error
         was = sink_of(named)

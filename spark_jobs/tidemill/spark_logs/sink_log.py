@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import pipeline_holding
+from tidemill.contract.objects.object_path import ObjectPath, path_of
 from tidemill.spark_logs.compactible_log import GapInSinkLog, compactible_log
 from tidemill.spark_logs.metadata_log import LogEntries, LogFile, read_log_file
 from tidemill.spark_logs.partition_paths import disk_path
@@ -151,7 +152,8 @@ def read_sink_log(sink: Path) -> SinkLog:
         UnknownSinkAction: an entry does not add a file.
         UnsupportedLogVersion: the log is of another version than 1.
     """
-    sink = Path(os.path.abspath(sink))  # noqa: PTH100 - `resolve` would leave the recorded name
+    if not isinstance(sink, ObjectPath):
+        sink = Path(os.path.abspath(sink))  # noqa: PTH100 - `resolve` would leave the recorded name
     log = compactible_log(sink / METADATA_DIRECTORY)
     parse = partial(read_sink_entry, sink=sink)
     single, compact = LogEntries(log.plain, parse), LogEntries(log.compact, parse)
@@ -200,10 +202,10 @@ def _files(entry: LogFile, lines: Iterable[int], sink: Path) -> Iterator[SinkFil
 def _below(sink: Path, recorded: str, entry: LogFile) -> Path:
     prefix = f"{sink}/"
     if recorded.startswith(prefix):
-        return Path(recorded)
-    directory = sink_of(Path(recorded))
+        return path_of(recorded)
+    directory = sink_of(path_of(recorded))
     if directory.resolve() == sink.resolve():
-        return sink / Path(recorded).relative_to(directory)
+        return sink / path_of(recorded).relative_to(directory)
     raise SinkMoved(
         f"{entry.file} names files in {directory}, but the sink is {sink}.",
         remedy=f"Move it back to {directory}. Or have its paths rewritten for the new place: "

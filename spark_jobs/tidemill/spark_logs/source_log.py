@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidemill.contract.objects.object_path import path_of
 from tidemill.spark_logs.compactible_log import GapInSourceLog, compactible_log
 from tidemill.spark_logs.metadata_log import read_log_file, repair_of
 from tidemill.spark_logs.partition_paths import disk_path
@@ -98,4 +99,4 @@ def _files(file: Path, offset: int) -> Iterator[SourceFile]:
             path, modified_ms, log_offset = line["path"], line["timestamp"], line["batchId"]
         except KeyError as error:
             raise entry.torn(f"line {number + 2} lacks {error}") from error
-        yield SourceFile(Path(disk_path(path)), modified_ms, log_offset)
+        yield SourceFile(path_of(disk_path(path)), modified_ms, log_offset)

@@ -1,6 +1,5 @@
 """Spark's own files that committed batches depend on, beside their data."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +8,7 @@ from tidemill.spark_logs.checkpoint import Checkpoint
 from tidemill.spark_logs.compactible_log import COMPACT
 from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
+from tidemill.storage.folders import walk
 
 
 def spark_files(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> Iterator[Path]:
@@ -68,9 +68,9 @@ def _committed_at(checkpoint: Checkpoint, batch: int) -> int:
 
 def _newer(folder: Path, since: int) -> Iterator[Path]:
     """The files below a folder that were written since."""
-    for above, _, names in os.walk(folder):
+    for above, _, names in walk(folder):
         for name in names:
-            path = Path(above, name)
+            path = above / name
             # Spark renames and expires some at any time.
             with suppress(FileNotFoundError):
                 if path.stat().st_mtime_ns >= since:

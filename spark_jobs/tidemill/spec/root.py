@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tidemill.contract.errors import UsageError
+from tidemill.contract.objects.object_path import URL, path_of
 from tidemill.contract.project import search_path
 from tidemill.spec.project_file import read_project_file
 
 ROOT = "TIDEMILL_ROOT"
+# Whether a root may be in an object store: not before every step of a run works there.
+OBJECT_STORES = False
 
 
 class RootMissing(UsageError):
@@ -22,6 +25,8 @@ def root(environ: Mapping[str, str] = os.environ) -> Path:
         UsageError: it is given nowhere or twice, is relative, a URL, or holds `..`.
     """
     given = given_root(environ) or ""
+    if OBJECT_STORES and URL.fullmatch(given):
+        return path_of(given)
     if "://" in given:
         raise UsageError(
             f"TIDEMILL_ROOT is '{given}', but only local directories are supported so far.",

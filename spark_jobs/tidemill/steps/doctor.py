@@ -21,6 +21,7 @@ from tidemill.compatibility.compare import refuse_changes
 from tidemill.compatibility.source_identity import verify_sources
 from tidemill.contract.errors import Refused
 from tidemill.contract.file_mode import open_to_others
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.contract.report import Outcome
 from tidemill.contract.syntax.quantities import sum_if_known
 from tidemill.contract.user_code import clock_or_chance
@@ -151,7 +152,9 @@ def _end_outlived(run: RunContext) -> None:
 
 def _check_root(run: RunContext) -> None:
     layout, root = run.pipeline.layout, run.pipeline.layout.root
-    if not root.is_dir() or not os.access(root, os.W_OK | os.X_OK):
+    # An object store says so itself when it is written to.
+    on_disk = not isinstance(root, ObjectPath)
+    if on_disk and not (root.is_dir() and os.access(root, os.W_OK | os.X_OK)):
         raise RootUnusable(
             f"TIDEMILL_ROOT '{root}' does not exist or cannot be written to.",
             remedy="Mount its disk, or correct TIDEMILL_ROOT. A new root is made by: tidemill init",

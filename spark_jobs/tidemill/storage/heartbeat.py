@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from tidemill.contract.errors import LeaseLost
+from tidemill.contract.objects.errors import ObjectStoreUnreachable
 from tidemill.storage import documents
 
 BEAT_SECONDS = 2.0
@@ -91,7 +92,7 @@ class Heartbeat:
         try:
             self._beat_file.touch()
             check_epoch(self.folder, self.epoch)
-        except OSError as error:
+        except (OSError, ObjectStoreUnreachable) as error:
             self.failed += 1
             log.warning(
                 "heartbeat of epoch %d failed (%s), %d so far", self.epoch, error, self.failed

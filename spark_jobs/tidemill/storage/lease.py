@@ -18,6 +18,7 @@ from pathlib import Path
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.document import Document
 from tidemill.contract.errors import ExitCode, LeaseHeld, LeaseLost
+from tidemill.contract.objects.errors import ObjectStoreUnreachable
 from tidemill.storage import documents
 from tidemill.storage.epoch_hint import leave_hint, read_hint
 from tidemill.storage.heartbeat import Heartbeat, check_epoch
@@ -177,7 +178,7 @@ def hold(
             yield Lease(folder, epoch, heartbeat)
     except BaseException:
         # What went wrong is to be told, also where the disk that it was about takes no document.
-        with suppress(OSError):
+        with suppress(OSError, ObjectStoreUnreachable):
             release(folder, epoch, heartbeat.failed, clock)
         raise
     release(folder, epoch, heartbeat.failed, clock)

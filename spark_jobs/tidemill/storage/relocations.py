@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused
+from tidemill.contract.objects.object_path import RecordedPath
 from tidemill.storage import documents
 
 # The step that finishes what the others are refused for.
@@ -31,8 +32,8 @@ class Relocation(Document):
         epoch: The epoch of the lease it was begun under.
     """
 
-    origin: Path
-    home: Path
+    origin: RecordedPath
+    home: RecordedPath
     root: str | None
     copied: bool
     run_id: str

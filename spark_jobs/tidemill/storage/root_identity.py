@@ -3,8 +3,9 @@
 A disk that is not mounted leaves an empty folder that can be written to: all input would be taken
 in again, under a new generation. So the root has an identity, `<root>/.tidemill/root.json`, and
 something outside of it knows that: the file `.<name of the root>.tidemill.json` beside the root, or
-`TIDEMILL_ROOT_ID`. A pipeline that was born is listed in `<root>/.tidemill/pipelines/`, so that a
-lost folder is not taken for a new pipeline.
+`TIDEMILL_ROOT_ID`. A root in an object store gets its identity from `tidemill init` alone, so that
+an empty one is never taken for it. A pipeline that was born is listed in
+`<root>/.tidemill/pipelines/`, so that a lost folder is not taken for a new pipeline.
 """
 
 import os
@@ -19,7 +20,9 @@ from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.storage import documents
+from tidemill.storage.conditional_put import verify_conditional_put
 from tidemill.storage.disk_errors import NoHardLinks, NotPermitted
 
 ROOT_ID = "TIDEMILL_ROOT_ID"
@@ -73,8 +76,19 @@ def verify_root(root: Path, environ: Mapping[str, str] = os.environ) -> str | No
     Raises:
         RootNotInitialised: the folder has no identity, and should have one.
         RootForeign: it has another one.
+        NoConditionalPut: it is in an object store that lets a second writer overwrite the first.
     """
+    if isinstance(root, ObjectPath):
+        verify_conditional_put(root)
     found, known = _identity(root), _known(root, environ)
+    if found is None and isinstance(root, ObjectPath):
+        raise RootNotInitialised(
+            f"TIDEMILL_ROOT '{root}' holds no root: it is empty, or is not the place that it was.",
+            remedy="Correct TIDEMILL_ROOT, or the endpoint of its connection. If all pipelines are "
+            "to start in it: tidemill init",
+            root=root,
+            known=known,
+        )
     if found is None and known is not None:
         raise RootNotInitialised(
             f"TIDEMILL_ROOT '{root}' was root {known} and is an empty folder now, or one that was "
@@ -111,7 +125,10 @@ def initialise(
 
     Raises:
         UsageError: `TIDEMILL_ROOT_ID` names another root than this one.
+        NoConditionalPut: it is in an object store that lets a second writer overwrite the first.
     """
+    if isinstance(root, ObjectPath):
+        verify_conditional_put(root)
     root.mkdir(parents=True, exist_ok=True)
     found, given = _identity(root), environ.get(ROOT_ID)
     if root_id is not None and found is not None and found.id != root_id:
@@ -196,6 +213,8 @@ def _identity(root: Path) -> RootIdentity | None:
 
 
 def _known(root: Path, environ: Mapping[str, str]) -> str | None:
+    if isinstance(root, ObjectPath):
+        return environ.get(ROOT_ID)
     remembered = documents.read(memory_file(root), RootIdentity)
     return environ.get(ROOT_ID) or (remembered.id if remembered else None)
 
@@ -206,6 +225,9 @@ def _new(root_id: str | None) -> RootIdentity:
 
 def _remember(root: Path, own: RootIdentity) -> str | None:
     """Write the memory beside the root; a warning where that cannot be."""
+    if isinstance(root, ObjectPath):
+        # What is not mounted looks empty; a bucket is there or is not.
+        return None
     try:
         # What it says may change, so it is not a document of the ledger's.
         memory_file(root).unlink(missing_ok=True)

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from tidemill.contract.objects.object_path import ObjectPath
+
 
 def sync(files: Iterable[Path], within: Path) -> None:
     """Have files, and the names by which they are found, survive a power cut; each once.
@@ -33,6 +35,8 @@ def sync_folder(folder: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it, under names that survive a power cut."""
+    if isinstance(folder, ObjectPath):
+        return
     missing = []
     while not folder.is_dir() and folder != folder.parent:
         missing.append(folder)
@@ -47,6 +51,9 @@ def put_whole(file: Path, text: str) -> None:
 
     A checksum of what was there before would brick it, and goes first.
     """
+    if isinstance(file, ObjectPath):
+        file.write_text(text)
+        return
     draft = file.with_name(f".{file.name}.tidemill")
     with draft.open("w", encoding="utf-8") as stream:
         stream.write(text)
@@ -58,6 +65,9 @@ def put_whole(file: Path, text: str) -> None:
 
 
 def _sync(path: Path) -> None:
+    if isinstance(path, ObjectPath):
+        # What a store has acknowledged is there to stay.
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -23,6 +23,7 @@ from tests.support.pipelines.pipeline_folder import PipelineFolder
 from tests.support.sample_rows import BY_DAY, COLUMNS, Row, reject, row, rows
 from tests.support.table_reader import Seen, read_rows, tree
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.objects.object_path import path_of
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.project import Project
 from tidemill.contract.report import Report
@@ -77,6 +78,7 @@ class History(PipelineFolder, Seen):
         output: Text at the end of the output, such as `, keys: [id]`.
         pipeline_class: As the note of its generation has it.
         rows_per_row: As its starts have it.
+        bucket: The URL of the root, where that is in an object store.
     """
 
     home: Path
@@ -87,6 +89,7 @@ class History(PipelineFolder, Seen):
     output: str = ""
     pipeline_class: PipelineClass = PipelineClass.MAP
     rows_per_row: RowsPerRow = "any"
+    bucket: str | None = None
     run_number: int = 0
     name = NAME
 
@@ -101,6 +104,10 @@ class History(PipelineFolder, Seen):
     @property
     def project(self) -> Project:
         return Project(self.home / "project")
+
+    @property
+    def root(self) -> Path:
+        return path_of(self.bucket) if self.bucket else super().root
 
     @property
     def inputs(self) -> Path:

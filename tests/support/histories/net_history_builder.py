@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tests.support.histories.history_builder import NAME, History
 from tests.support.histories.spark_batch_builder import write_files
 from tests.support.sample_rows import Row
 from tidemill.contract.report import Report
+from tidemill.file_formats.parquet import read_footer
 from tidemill.ledger.manifests import (
     AttemptFile,
     Manifest,
@@ -125,6 +125,6 @@ def _described(path: Path, folder: Path) -> AttemptFile:
     return AttemptFile(
         path=str(path.relative_to(folder)),
         size=path.stat().st_size,
-        rows=pq.read_metadata(path).num_rows,
+        rows=read_footer(path).rows,
         modified_ms=path.stat().st_mtime_ns // 1_000_000,
     )

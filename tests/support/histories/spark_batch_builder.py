@@ -63,7 +63,8 @@ def write_files(
         path = folder / f"part-{place:05d}-{number:04d}.snappy.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         known = [{name: one.get(name) for name in schema.names} for one in members]
-        pq.write_table(pa.Table.from_pylist(known, schema), path)
+        with path.open("wb") as file:
+            pq.write_table(pa.Table.from_pylist(known, schema), file)
         written.append(path)
     return written
 

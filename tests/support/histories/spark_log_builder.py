@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from tidemill.contract.objects.object_path import ObjectPath
+
 
 def uri(path: Path) -> str:
+    if isinstance(path, ObjectPath):
+        return quote(str(path), safe=":/=+")
     return f"file://{quote(str(path), safe='/=+')}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -29,6 +28,7 @@ from tidemill.journal.recomputation import Recomputation
 from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.folders import remove_folder
 from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def dry_run(
     except PySparkException as error:
         raise from_spark(error) from error
     finally:
-        shutil.rmtree(sink, ignore_errors=True)
+        remove_folder(sink, missing_ok=True)
     return DryRun(
         extent,
         done.inputs.count,

@@ -5,7 +5,6 @@ their own, whose name is unknown until its one batch is in its ledger: a driver 
 leaves files that no reader, gate or publish step ever meets.
 """
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,6 +40,7 @@ from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger, OutputFile
 from tidemill.sources.kinds import open_sources
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.folders import remove_folder
 from tidemill.storage.run_context import RunContext
 
 
@@ -143,7 +143,7 @@ def compute(
         with past_statics(session, run, reads[-1].batch) as statics:
             return _compute(session, run, recomputation, extent, reads, place, statics)
     except BaseException as error:
-        shutil.rmtree(sink, ignore_errors=True)
+        remove_folder(sink, missing_ok=True)
         if isinstance(error, PySparkException):
             raise from_spark(error) from error
         raise

@@ -11,7 +11,6 @@ ledger's. Otherwise they are what the rows make of them, up to the last batch, w
 least live's: of what live takes for final nothing is missing then.
 """
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -40,6 +39,7 @@ from tidemill.spark_logs.commit_log import put_watermark
 from tidemill.spec.event_time import as_time
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.folders import remove_folder
 from tidemill.storage.run_context import RunContext
 from tidemill.toolchain.spark_conf import SHUFFLE_PARTITIONS, STATE_ENCODING
 
@@ -87,7 +87,7 @@ def replay(
     steps = steps_of(pipeline, recomputation.generation, recomputation.last, out)
     folder = layout.checkpoint(name)
     for old in (layout.sink(name), folder):
-        shutil.rmtree(old, ignore_errors=True)
+        remove_folder(old, missing_ok=True)
     source = ReplayInput(session, pipeline, folder / "input")
     output = ReplayOutput(session, pipeline, place, folder / "rows", keep)
     replayed = _Replay(session, run, folder / "checkpoint", source, output)
@@ -101,7 +101,7 @@ def replay(
     except PySparkException as error:
         raise from_spark(error) from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder, missing_ok=True)
 
 
 @dataclass

@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.recompute.intervals import Extent, IntervalUncut, extent_of
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import read_note
@@ -118,7 +118,7 @@ def _of_rejected(pipeline: Pipeline) -> list[Partition]:
     path = pipeline.layout.rejected
     known: list[Partition] = []
     if has_table(path):
-        rows = DeltaTable(path).to_pyarrow_table(columns=["partition"]).to_pylist()
+        rows = open_table(path).to_pyarrow_table(columns=["partition"]).to_pylist()
         partitions = {tuple(row["partition"]) for row in rows if row["partition"]}
         known = [
             dict(pairs) for pairs in partitions if all(value is not None for _, value in pairs)

@@ -1,7 +1,6 @@
 """Records what must be known before a query starts: the generation's note, and the start."""
 
 import json
-import shutil
 import uuid
 from typing import Any
 
@@ -32,6 +31,7 @@ from tidemill.sources.files.clean_source import cleaned_objects, cleaned_sources
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
+from tidemill.storage.folders import remove_folder
 from tidemill.storage.root_identity import register, root_id_of
 from tidemill.storage.run_context import LeasedRun
 from tidemill.storage.sync import make_folder, put_whole
@@ -140,6 +140,6 @@ def forget(pipeline: Pipeline) -> None:
         return
     plans = layout.passed(generation, "").parent
     for folder in (layout.ledger(generation), layout.checkpoint(generation), plans):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder, missing_ok=True)
     layout.fingerprint(generation).unlink(missing_ok=True)
     layout.note(generation).unlink()

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
@@ -31,6 +30,7 @@ from tidemill.engine.spark_internals.empty_frame import empty_frame
 from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, optimised
 from tidemill.engine.spark_internals.python_function import python_function, python_udfs
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 from tidemill.sources.static_files import StaticMissing
 from tidemill.spec.column_types import quoted
 from tidemill.spec.output import OutputMode
@@ -171,4 +171,4 @@ def table_schema(table: Path) -> StructType | None:
     """The columns of a published table; None where there is none."""
     if not has_table(table):
         return None
-    return StructType.fromJson(json.loads(DeltaTable(table).schema().to_json()))
+    return StructType.fromJson(json.loads(open_table(table).schema().to_json()))

@@ -13,6 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from tidemill.contract.errors import TransientError
 from tidemill.file_formats.delta_log import has_table, put_aside, torn_first_entry
+from tidemill.file_formats.delta_table import open_table
 from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.table_sync import sync_table
 from tidemill.publish.fence import fenced_out
@@ -34,7 +35,7 @@ class SnapshotStale(Exception):
 
 def load(path: Path) -> DeltaTable | None:
     """A fresh snapshot, or None where no table exists yet."""
-    return DeltaTable(path) if has_table(path) else None
+    return open_table(path) if has_table(path) else None
 
 
 def properties(

@@ -101,7 +101,8 @@ class _Writer:
             writers = {}
             for values, path in paths.items():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                writers[values] = stack.enter_context(pq.ParquetWriter(path, inside))
+                file = stack.enter_context(path.open("wb"))
+                writers[values] = stack.enter_context(pq.ParquetWriter(file, inside))
             write_rows(writers, inside, self.payload, rest)
         sync(paths.values(), self.root.parent)
         for values, path in paths.items():

@@ -14,6 +14,7 @@ from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from tidemill.contract.layout import Layout
+from tidemill.file_formats.delta_table import open_table, options_at
 from tidemill.file_formats.parquet import read_footers
 from tidemill.journal.journal import Event
 from tidemill.publish.delta import commit
@@ -72,7 +73,7 @@ class DeltaTarget:
         Raises:
             HeadUnexplained: no commit in the table's history is that of these files.
         """
-        table = DeltaTable(self.layout.table)
+        table = open_table(self.layout.table)
         own = commit_identity(event)
         for entry in table.history():
             if own.items() <= entry.items():
@@ -109,6 +110,7 @@ class DeltaTarget:
                 schema,
                 list(change.adds),
                 mode="error",
+                storage_options=options_at(self.layout.table),
                 partition_by=partitions,
                 name=self.layout.name,
                 commit_properties=properties,

@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from deltalake.transaction import RemoveAction
 
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import Recomputation
@@ -77,7 +78,7 @@ def _rest(
 ) -> Rest:
     removes, kept = [], []
     for file in live_files(table, layout.rejected) if table else ():
-        rows = pq.read_table(file.path, schema=COLUMNS)
+        rows = pq.read_table(arrow_source(file.path), schema=COLUMNS)
         stays = [not goes(row) for row in rows.select(TELLING).to_pylist()]
         if not all(stays):
             removes.append(file.removal())

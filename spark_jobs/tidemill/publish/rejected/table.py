@@ -8,7 +8,6 @@ rows: whoever reads both tables finds a row twice for a moment, and never nowher
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.file_formats.delta_table import options_at
 from tidemill.file_formats.parquet import read_footer
 from tidemill.file_formats.table import READERS
 from tidemill.journal.journal import Event
@@ -36,6 +36,7 @@ from tidemill.publish.delta.position import (
 )
 from tidemill.publish.delta.statistics import delta_statistics
 from tidemill.publish.rejected.remaining import COLUMNS, rest_of, rows_but
+from tidemill.storage.folders import whole_file
 from tidemill.storage.sync import sync
 
 SAID = ("reason", "file", "record", "partition")
@@ -115,6 +116,7 @@ class RejectedTable:
                 schema,
                 [*adds],
                 mode="error",
+                storage_options=options_at(self.layout.rejected),
                 name=f"{self.layout.name}_rejected",
                 commit_properties=properties,
             )
@@ -141,12 +143,13 @@ class _Writer:
         if not found:
             return []
         path = self.root / f"{first}-{self.name}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        with pq.ParquetWriter(draft, COLUMNS) as writer:
+        with (
+            whole_file(path) as draft,
+            draft.open("wb") as file,
+            pq.ParquetWriter(file, COLUMNS) as writer,
+        ):
             for table in found:
                 writer.write_table(table)
-        draft.replace(path)
         sync([path], self.root.parent)
         footer = read_footer(path)
         return [

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Mapping
 
-from deltalake import DeltaTable
-
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.swap_order import touches
@@ -97,7 +96,7 @@ def _hold_rejected(layout: Layout, partitions: Partitions) -> bool:
     """Whether a rejected row would be in some partitions, or may be: it says where it belongs."""
     if not has_table(layout.rejected):
         return True
-    rows = DeltaTable(layout.rejected).to_pyarrow_table(columns=["partition"])
+    rows = open_table(layout.rejected).to_pyarrow_table(columns=["partition"])
     places = (dict(pairs or ()) for pairs in rows.column("partition").to_pylist())
     return any(partitions.hold(place) or _without_partition(place) for place in places)
 

@@ -6,7 +6,6 @@ over only once the published table is gone too: otherwise the same rows would go
 """
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Journal
 from tidemill.spec.catalog import find, spec_files
+from tidemill.storage.folders import remove_folder
 from tidemill.storage.lease import hold
 from tidemill.storage.root_identity import is_registered, register, unregister
 from tidemill.storage.sync import make_folder, sync_folder
@@ -129,7 +129,7 @@ def _put_away(path: Path, waste: Path) -> None:
 def _remove(path: Path) -> None:
     # A link to another disk is removed alone.
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        remove_folder(path)
     else:
         path.unlink(missing_ok=True)
 

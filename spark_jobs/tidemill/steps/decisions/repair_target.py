@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tidemill.contract.counted import counted
@@ -16,6 +15,7 @@ from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.log import Log
 from tidemill.file_formats.delta_log import put_aside
+from tidemill.file_formats.delta_table import open_table
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.settled import clear_settled
 from tidemill.publish.outgoing_event import Outgoing
@@ -131,7 +131,7 @@ def _restore(pipeline: Pipeline, target: str, version: int) -> None:
     layout = pipeline.layout
     table = layout.rejected if target == REJECTED else layout.table
     try:
-        DeltaTable(table).restore(version)
+        open_table(table).restore(version)
     except DeltaError as error:
         raise VersionGone(
             f"Version {version} of {table} cannot be restored ({error}).",

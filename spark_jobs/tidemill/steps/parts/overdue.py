@@ -1,6 +1,5 @@
 """Checks whether a feed stopped arriving."""
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -9,6 +8,7 @@ from tidemill.contract.syntax.quantities import in_words
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.past_batches import unsettled
 from tidemill.sources.probe_result import ProbeResult
+from tidemill.storage.folders import entries
 from tidemill.storage.run_context import RunContext
 
 
@@ -64,8 +64,6 @@ def _brought(batch: Batch, source: str) -> bool:
 
 def _first_look(run: RunContext) -> datetime | None:
     """The time of the first look at this pipeline, for a feed that never arrived."""
-    runs = run.pipeline.layout.runs
-    if not runs.is_dir():
-        return None
-    oldest = min((entry.stat().st_mtime for entry in os.scandir(runs)), default=None)
+    found = entries(run.pipeline.layout.runs)
+    oldest = min((one.stat.st_mtime for one in found), default=None)
     return None if oldest is None else datetime.fromtimestamp(oldest, UTC)

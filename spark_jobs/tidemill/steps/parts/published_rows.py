@@ -7,10 +7,11 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 from tidemill.file_formats.keyed_rows import KeyedFile, rows_at, with_keys_of
 from tidemill.gate.sample import SampleFile
 from tidemill.publish.delta.live_files import LiveFile, live_files
@@ -34,7 +35,7 @@ def published_beside(
     if replaces_all or not files or not has_table(layout.table):
         yield ()
         return
-    published = live_files(DeltaTable(layout.table), layout.table)
+    published = live_files(open_table(layout.table), layout.table)
     touched = _touched(files, list(output.partition_by))
     beside = [file for file in published if tuple(sorted(file.partition.items())) in touched]
     if output.mode is OutputMode.APPEND:
@@ -56,7 +57,7 @@ def _touched(files: Sequence[SampleFile], partitions: list[str]) -> set[tuple[ob
         inside = [name for name in partitions if name not in file.partition]
         values = [file.partition]
         if inside:
-            table = pq.read_table(file.path, columns=inside, partitioning=None)
+            table = pq.read_table(arrow_source(file.path), columns=inside, partitioning=None)
             text = pa.schema([(name, pa.string()) for name in inside])
             values = table.group_by(inside).aggregate([]).cast(text).to_pylist()
         found |= {tuple(sorted(value.items())) for value in values}
@@ -66,7 +67,7 @@ def _touched(files: Sequence[SampleFile], partitions: list[str]) -> set[tuple[ob
 def _write_the_rest(
     beside: Sequence[LiveFile], files: Sequence[SampleFile], keys: Sequence[str], path: Path
 ) -> None:
-    schema = pq.read_schema(files[0].path)
+    schema = pq.read_schema(arrow_source(files[0].path))
     incoming = [KeyedFile(file.path, file.partition) for file in files]
     replaced = with_keys_of(beside, incoming, pa.schema([schema.field(key) for key in keys]))
     nothing = pa.array([], pa.int64())

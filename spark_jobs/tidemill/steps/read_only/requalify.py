@@ -7,13 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from deltalake import DeltaTable
-
 from tidemill.contract.counted import counted
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 from tidemill.file_formats.parquet import read_footers
 from tidemill.gate.engine_choice import Engine, choose_engine
 from tidemill.gate.judge import judge
@@ -104,7 +103,7 @@ def requalify(run: RunContext) -> Requalification:
             remedy=f"Publish something first: tidemill run {pipeline.name}.",
             table=layout.table,
         )
-    table = DeltaTable(layout.table)
+    table = open_table(layout.table)
     suite = load_suite(pipeline.suite_file)
     if not suite.expectations:
         raise NoSuite(

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlparse
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.published_files import files_now
 from tidemill.ledger.batch import Batch
@@ -57,13 +58,12 @@ def replaced(layout: Layout, retention: timedelta) -> Iterator[Leftover]:
 
     Files in the folders of sinks are never among them: the ledger names those.
     """
-    from deltalake import DeltaTable
 
     hours = math.ceil(retention / timedelta(hours=1))
     for table in (layout.table, layout.rejected):
         if not has_table(table):
             continue
-        names = DeltaTable(table).vacuum(
+        names = open_table(table).vacuum(
             retention_hours=hours,
             dry_run=True,
             enforce_retention_duration=False,
@@ -91,7 +91,5 @@ def _published(layout: Layout) -> Iterator[str]:
     """The files that readers see, by the table's log and by the lists of files."""
     yield from (str(layout.home / file.path) for file in files_now(layout))
     if has_table(layout.table):
-        from deltalake import DeltaTable
-
-        for uri in DeltaTable(layout.table).file_uris():
+        for uri in open_table(layout.table).file_uris():
             yield unquote(urlparse(uri).path) if "://" in uri else uri

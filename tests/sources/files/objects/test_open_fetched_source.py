@@ -14,16 +14,16 @@ from tests.sources.files.objects.conftest import CONN_ID, Deliveries, deliveries
 from tests.support.histories.history_builder import rows
 from tidemill.contract.connections.airflow import variable
 from tidemill.contract.errors import TidemillError
-from tidemill.sources.files.listing import InputMissing
-from tidemill.sources.files.objects.copies import copy_objects
-from tidemill.sources.files.objects.fetched import read_fetched
-from tidemill.sources.files.objects.object_store import (
-    PART_BYTES,
+from tidemill.contract.objects.client import PART_BYTES
+from tidemill.contract.objects.errors import (
     ObjectReplacedMeanwhile,
-    ObjectStore,
     ObjectStoreRefuses,
     ObjectStoreUnreachable,
 )
+from tidemill.sources.files.listing import InputMissing
+from tidemill.sources.files.objects.copies import copy_objects
+from tidemill.sources.files.objects.fetched import read_fetched
+from tidemill.sources.files.objects.object_store import ObjectStore
 from tidemill.spec.sources.base import Rating
 
 

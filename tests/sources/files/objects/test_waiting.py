@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tidemill.contract.objects.found_object import FoundObject
 from tidemill.sources.files.objects.fetched import FetchedObject
-from tidemill.sources.files.objects.found_object import FoundObject
 from tidemill.sources.files.objects.waiting import Waiting, compare
 from tidemill.spec.sources.file import FileSource
 

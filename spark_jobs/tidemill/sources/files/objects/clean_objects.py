@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from tidemill.contract.objects.errors import ObjectStoreRefuses, ObjectStoreUnreachable
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
@@ -23,11 +24,7 @@ from tidemill.sources.files.objects.cleaning import (
     objects_planned,
 )
 from tidemill.sources.files.objects.fetched import FetchedObject, read_fetched
-from tidemill.sources.files.objects.object_store import (
-    ObjectStore,
-    ObjectStoreRefuses,
-    ObjectStoreUnreachable,
-)
+from tidemill.sources.files.objects.object_store import ObjectStore
 from tidemill.sources.files.objects.put_away import archive, delete
 from tidemill.spec.sources.file import FileSource
 from tidemill.storage import documents

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tidemill.sources.files.objects.found_object import FoundObject
+from tidemill.contract.objects.found_object import FoundObject
 from tidemill.sources.files.objects.object_store import ObjectStore
 from tidemill.storage.disk_errors import disk_errors
 from tidemill.storage.sync import make_folder, sync

@@ -41,7 +41,7 @@ ANSWERS = {
 }
 
 
-class DeletionFailed(Exception):
+class DeletionFailed(OSError):
     """A store refuses to delete; its text has the status as the client of stores writes it."""
 
 

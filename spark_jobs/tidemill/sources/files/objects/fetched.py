@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
-from tidemill.sources.files.objects.found_object import FoundObject
+from tidemill.contract.objects.found_object import FoundObject
 from tidemill.storage import documents
 
 

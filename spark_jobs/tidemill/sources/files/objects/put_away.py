@@ -9,10 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
+from tidemill.contract.objects.errors import ObjectReplacedMeanwhile
 from tidemill.sources.files.archive import Kept
 from tidemill.sources.files.objects.deletion import Deletion
 from tidemill.sources.files.objects.fetched import FetchedObject
-from tidemill.sources.files.objects.object_store import ObjectReplacedMeanwhile, ObjectStore
+from tidemill.sources.files.objects.object_store import ObjectStore
 
 Check = Callable[[], None]
 PART_BYTES = 16 * 2**20

@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
+from tidemill.contract.objects.found_object import FoundObject
 from tidemill.contract.syntax.hadoop_glob import python_globs
 from tidemill.sources.files.objects.fetched import FetchedObject
-from tidemill.sources.files.objects.found_object import FoundObject
 from tidemill.sources.files.source_tree import is_hidden
 from tidemill.sources.probe_result import Problem
 from tidemill.spec.sources.file import FileSource

@@ -1,0 +1,1 @@
+"""Paths in an object store, and the client that reads and writes what is there."""

@@ -1,0 +1,15 @@
+"""Errors of object stores."""
+
+from tidemill.contract.errors import Refused, TransientError
+
+
+class ObjectStoreUnreachable(TransientError):
+    """An object store does not answer, or fails; carries `url` and `field`."""
+
+
+class ObjectStoreRefuses(Refused):
+    """An object store does not let us do what is asked; carries `url`, `field` and `status`."""
+
+
+class ObjectReplacedMeanwhile(TransientError):
+    """An object is another one than was listed a moment ago; carries `key`."""

@@ -1,0 +1,49 @@
+"""The connection by which the bucket of `TIDEMILL_ROOT` is reached."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tidemill.contract.connections.airflow import Connection, connection, variable
+from tidemill.contract.connections.object_stores import store_settings
+
+if TYPE_CHECKING:
+    from tidemill.contract.objects.client import ObjectClient
+
+ROOT_CONNECTION = "TIDEMILL_ROOT_CONN_ID"
+
+
+def root_login(environ: Mapping[str, str] = os.environ) -> Connection | None:
+    """The connection that `TIDEMILL_ROOT_CONN_ID` names; None for the machine's own identity.
+
+    Raises:
+        ConnectionMissing: its variable is not set.
+        ConnectionUnreadable: it holds no connection.
+    """
+    conn_id = environ.get(ROOT_CONNECTION)
+    return connection(conn_id, environ) if conn_id else None
+
+
+def client_of(scheme: str, bucket: str) -> ObjectClient:
+    """The client of a bucket; one for each in a process, as long as its connection is the same."""
+    conn_id = os.environ.get(ROOT_CONNECTION, "")
+    return _client(scheme, bucket, os.environ.get(variable(conn_id), ""))
+
+
+@cache
+def _client(scheme: str, bucket: str, given: str) -> ObjectClient:
+    from tidemill.contract.objects.client import ObjectClient
+
+    return ObjectClient(f"{scheme}://{bucket}", "TIDEMILL_ROOT", root_login())
+
+
+def storage_options(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The connection as delta-rs and Polars take it."""
+    login = root_login(environ)
+    settings = store_settings(login) if login else {}
+    options = {f"aws_{name}": str(value) for name, value in settings.items()}
+    plain = options.get("aws_endpoint", "").startswith("http://")
+    return options | ({"aws_allow_http": "true"} if plain else {})

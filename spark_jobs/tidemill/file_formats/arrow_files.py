@@ -1,0 +1,35 @@
+"""Arrow's own file systems, over a folder on a disk or in an object store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidemill.contract.connections.object_stores import store_settings
+from tidemill.contract.objects.object_path import ObjectPath
+from tidemill.contract.objects.root_connection import root_login
+
+if TYPE_CHECKING:
+    from pyarrow.fs import SubTreeFileSystem
+
+# A setting as the client of object stores calls it -> as Arrow does.
+NAMES = {
+    "access_key_id": "access_key",
+    "secret_access_key": "secret_key",
+    "session_token": "session_token",
+    "endpoint": "endpoint_override",
+    "region": "region",
+}
+
+
+def file_system(folder: Path) -> SubTreeFileSystem:
+    """Arrow's file system that has a folder as its root."""
+    from pyarrow.fs import LocalFileSystem, S3FileSystem, SubTreeFileSystem
+
+    if not isinstance(folder, ObjectPath):
+        return SubTreeFileSystem(str(folder), LocalFileSystem())
+    login = root_login()
+    settings = store_settings(login) if login else {}
+    # An endpoint with a scheme is taken with it.
+    files = S3FileSystem(**{NAMES[name]: value for name, value in settings.items()})
+    return SubTreeFileSystem(f"{folder.bucket}/{folder.key}", files)

@@ -1,0 +1,126 @@
+"""Folders on a disk or in an object store: what is in them, and their removal."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from stat import S_ISDIR
+from tempfile import NamedTemporaryFile
+from typing import NamedTuple
+
+from tidemill.contract.objects.object_path import ObjectPath, ObjectStat
+
+
+class Entry(NamedTuple):
+    """Something in a folder.
+
+    Args:
+        stat: As it was when the folder was listed; of a link, the link's own.
+    """
+
+    path: Path
+    stat: os.stat_result | ObjectStat
+
+    @property
+    def is_dir(self) -> bool:
+        return S_ISDIR(self.stat.st_mode)
+
+
+def touched(entry: Entry) -> int:
+    """When it was changed last, in nanoseconds, to sort by."""
+    return entry.stat.st_mtime_ns
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder, in any order.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+    """
+    if isinstance(folder, ObjectPath):
+        return [path.name for path, _ in folder.scan()]
+    return os.listdir(folder)  # noqa: PTH208 - a Path for each costs more than the list.
+
+
+def has_file(folder: Path, name: str) -> bool:
+    """Whether a file is in a folder."""
+    if isinstance(folder, ObjectPath):
+        return (folder / name).is_file()
+    # Asked for often: a Path for each would cost more than the question.
+    return os.path.exists(f"{folder}/{name}")  # noqa: PTH110
+
+
+def entries(folder: Path) -> Iterator[Entry]:
+    """What is in a folder, in any order; nothing where there is no such folder."""
+    try:
+        if isinstance(folder, ObjectPath):
+            yield from (Entry(*found) for found in folder.scan_with_times())
+            return
+        for one in os.scandir(folder):
+            try:
+                yield Entry(folder / one.name, one.stat(follow_symlinks=False))
+            except FileNotFoundError:
+                # It was removed meanwhile.
+                continue
+    except FileNotFoundError:
+        return
+
+
+def walk(
+    folder: Path, *, follow_links: bool = False
+) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """As `os.walk` from the top, with the folder as a path."""
+    if isinstance(folder, ObjectPath):
+        yield from folder.walk()
+        return
+    for place, folders, names in os.walk(folder, followlinks=follow_links):
+        yield Path(place), folders, names
+
+
+def remove_folder(folder: Path, *, missing_ok: bool = False) -> None:
+    """Remove a folder and all that is in it.
+
+    Args:
+        missing_ok: Whether it may be gone, wholly or in part, or be in use.
+    """
+    if isinstance(folder, ObjectPath):
+        folder.remove_all()
+    else:
+        shutil.rmtree(folder, ignore_errors=missing_ok)
+
+
+@contextmanager
+def local_copy(path: Path) -> Iterator[Path]:
+    """A file as one on a disk: itself, or a copy of an object, which is removed at the end."""
+    if not isinstance(path, ObjectPath):
+        yield path
+        return
+    with NamedTemporaryFile(prefix="tidemill-") as copy:
+        copy.write(path.read_bytes())
+        copy.flush()
+        yield Path(copy.name)
+
+
+def put_file(file: Path, path: Path) -> None:
+    """Move a file to a path, perhaps in an object store, where it is whole or not there."""
+    if isinstance(path, ObjectPath):
+        path.write_bytes(file.read_bytes())
+        file.unlink()
+    else:
+        file.replace(path)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A path to write a file at, which is put in its place when the block ends without an error.
+
+    In an object store it is the path itself: there an object is whole, or not there.
+    """
+    if isinstance(path, ObjectPath):
+        yield path
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    yield draft
+    draft.replace(path)

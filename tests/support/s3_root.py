@@ -1,0 +1,25 @@
+"""A root in a bucket of the S3 server, as this process's environment names it."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from tests.servers.s3 import S3
+from tidemill.contract.connections.airflow import variable
+from tidemill.contract.objects.root_connection import ROOT_CONNECTION
+
+CONN_ID = "root_store"
+
+
+def new_root(s3: S3, monkeypatch: pytest.MonkeyPatch, endpoint: str | None = None) -> str:
+    """The URL of a root that is empty, and to which the variables lead.
+
+    Args:
+        endpoint: That of a proxy before the server; the server's own where not given.
+    """
+    monkeypatch.setattr("tidemill.spec.root.OBJECT_STORES", True)
+    monkeypatch.setenv(ROOT_CONNECTION, CONN_ID)
+    monkeypatch.setenv(variable(CONN_ID), s3.connection_at(endpoint or s3.endpoint))
+    return f"s3a://{s3.fresh_bucket()}/root-{uuid4().hex[:6]}"
