@@ -17,8 +17,10 @@ from tests.support.shown_errors import expected_of, seen
 from tests.support.spec_text import minimal, parse
 from tests.support.tiers import Recorder, first_tier, marks_of, recorded, units_of
 from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
+from tidemill.contract.objects.object_path import path_of
 from tidemill.toolchain.jars import jars_of
 from tidemill.toolchain.java import java_home
+from tidemill.toolchain.object_store_conf import store_conf
 from tidemill.toolchain.spark_conf import QUICK_START, engine_conf
 
 if TYPE_CHECKING:
@@ -105,12 +107,14 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
         .config("spark.sql.ansi.enabled", "true")
         # As in a small increment: most code runs a few times, and compiling it is half the cost.
         .config("spark.driver.extraJavaOptions", QUICK_START)
-        .config("spark.jars", ",".join(str(jar) for jar in jars_of("kafka", "avro")))
+        .config("spark.jars", ",".join(str(jar) for jar in jars_of("kafka", "avro", "s3a")))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
     names = [*engine_conf(parse(minimal())), "spark.sql.streaming.stateStore.encodingFormat"]
     names = [name for name in names if session.conf.isModifiable(name)]
+    # Spark lets them be set, though it does not know all of them by name.
+    names += [n for n in store_conf(path_of("s3a://any/root"), {}) if ".hadoop." not in n]
     before = {name: session.conf.get(name, None) for name in names}
     pytestconfig.stash[SHARED] = (session, before)
     yield session

@@ -1,4 +1,4 @@
-"""A `java` that records each start, to show which runs start none."""
+"""A `java` that records each start, to show which runs start none, and with what others do."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ class RecordingJava:
     def __init__(self, home: Path) -> None:
         self.home = home
         self._record = home / "starts"
+        self._arguments = home / "arguments"
         real = java_home(os.environ) / "bin" / "java"
         java = home / "bin" / "java"
         java.parent.mkdir()
-        java.write_text(f'#!/bin/sh\necho start >> "{self._record}"\nexec "{real}" "$@"\n')
+        java.write_text(
+            f'#!/bin/sh\necho start >> "{self._record}"\n'
+            f'echo "$@" >> "{self._arguments}"\nexec "{real}" "$@"\n'
+        )
         java.chmod(0o755)
         release = real.parents[1] / "release"
         if release.is_file():
@@ -32,6 +36,10 @@ class RecordingJava:
     def starts(self) -> int:
         """How often a JVM was started."""
         return len(self._record.read_text().splitlines()) if self._record.exists() else 0
+
+    def arguments(self) -> str:
+        """What stood on the command lines of all starts."""
+        return self._arguments.read_text()
 
     def first_in(self, environ: Mapping[str, str]) -> dict[str, str]:
         """An environment in which this is JAVA_HOME and first on the PATH."""

@@ -50,6 +50,7 @@ org.mill:wheel:2.0 -
 [stone]
 org.mill:stone:1.0 -
 """
+TEST_SERVERS = ("broker", "postgres", "mariadb", "s3")
 
 
 class Disk:
@@ -170,7 +171,7 @@ def test_a_set_that_does_not_exist_is_refused_with_the_nearest() -> None:
 
 def test_every_jar_of_the_lock_is_pinned_and_has_a_name_of_its_own() -> None:
     locked = {jar for of_set in all_sets().values() for jar in of_set}
-    assert {"kafka", "avro", "delta", "broker", "postgres", "mariadb", "s3"} == all_sets().keys()
+    assert {"kafka", "avro", "delta", "s3a", *TEST_SERVERS} == all_sets().keys()
     assert all(re.fullmatch(r"[0-9a-f]{64}", jar.sha256) for jar in locked)
     assert all(re.fullmatch(r"\d[\w.-]*", jar.module.version) for jar in locked)
     assert len({jar.name for jar in locked}) == len(locked)
@@ -181,10 +182,15 @@ def test_the_connector_is_of_the_minor_version_of_the_installed_spark() -> None:
     assert connector.module.version.split(".")[:2] == version("pyspark").split(".")[:2]
 
 
+def test_the_client_of_object_stores_is_of_the_hadoop_that_spark_brings() -> None:
+    client = next(jar for jar in all_sets()["s3a"] if jar.module.artifact == "hadoop-aws")
+    assert list(pyspark_jars().glob(f"hadoop-client-api-{client.module.version}.jar"))
+
+
 def test_no_set_for_spark_holds_what_spark_ships() -> None:
     shipped = {re.sub(r"-\d.*", "", path.name) for path in pyspark_jars().glob("*.jar")}
     sets = all_sets()
-    ours = {jar.module.artifact for name in ("kafka", "avro", "delta") for jar in sets[name]}
+    ours = {jar.module.artifact for name in ("kafka", "avro", "delta", "s3a") for jar in sets[name]}
     assert ours & shipped == set()
 
 

@@ -7,6 +7,7 @@ user of the machine, and Spark's configuration ends up in logs and on pages.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
@@ -21,6 +22,7 @@ from tidemill.contract.connections import mariadb as mariadb_connection
 from tidemill.contract.connections import object_stores
 from tidemill.contract.connections import postgres as postgres_connection
 from tidemill.contract.connections.airflow import variable
+from tidemill.contract.objects.root_connection import ROOT_CONNECTION
 from tidemill.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ ANY = "--conn-type TYPE"
 def connection_variables(spec: Spec, *, only: Collection[str] | None = None) -> dict[str, str]:
     """Fetch a spec's connections, mask what is secret in them, and give them as variables.
 
+    That of a root in an object store is one of every spec's.
+
     Args:
         spec: The spec; its inputs, targets and sink name connections.
         only: The ids of those that are needed; all where not given.
@@ -66,8 +70,11 @@ def connection_variables(spec: Spec, *, only: Collection[str] | None = None) -> 
     Raises:
         AirflowFailException: there is no such connection.
     """
-    wanted = (one for one in spec.connections if only is None or one in only)
-    return {variable(conn_id): _fetch(conn_id, spec) for conn_id in wanted}
+    needed = [one for one in spec.connections if only is None or one in only]
+    root = os.environ.get(ROOT_CONNECTION)
+    if root:
+        needed.append(root)
+    return {variable(conn_id): _fetch(conn_id, spec) for conn_id in dict.fromkeys(needed)}
 
 
 def secrets_of(connection: Connection) -> Iterator[str]:

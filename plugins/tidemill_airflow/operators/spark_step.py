@@ -183,7 +183,7 @@ def spark_conf(
     conf = dict(QUIET)
     jars: dict[str, None] = {}
     for pipeline in pipelines:
-        own = session_conf(pipeline.spec, environ)
+        own = session_conf(pipeline.spec, environ, pipeline.layout.root)
         jars |= dict.fromkeys(filter(None, own.get(JARS, "").split(",")))
         conf |= own
     if jars:

@@ -22,6 +22,7 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.toolchain import jvm, spark_application
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.loopback import is_local, loopback_variables
+from tidemill.toolchain.object_store_conf import store_conf, store_secrets
 from tidemill.toolchain.spark_conf import (
     EXECUTORS,
     FAIR,
@@ -45,7 +46,8 @@ def open_group_session(pipelines: Sequence[Pipeline], backlog_bytes: int | None)
         backlog_bytes: What waits to be read by all of them; None if unknown.
     """
     name = f"tidemill ingest of {counted(len(pipelines), 'pipeline')}"
-    return _open(name, _shared_conf(pipelines), backlog_bytes, pipelines[0].spec.spark.conn_id)
+    first = pipelines[0]
+    return _open(name, first, _shared_conf(pipelines), backlog_bytes, first.spec.spark.conn_id)
 
 
 def open_planning_session(pipelines: Sequence[Pipeline]) -> SparkSession:
@@ -56,6 +58,7 @@ def open_planning_session(pipelines: Sequence[Pipeline]) -> SparkSession:
     """
     return _open(
         f"tidemill check of {counted(len(pipelines), 'pipeline')}",
+        pipelines[0],
         _shared_conf(pipelines),
         None,
         None,
@@ -69,7 +72,7 @@ def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
         pipeline: The pipeline with the settings; those that cannot change any more stay.
     """
     session = shared.newSession()
-    for key, value in session_conf(pipeline.spec).items():
+    for key, value in _conf(pipeline).items():
         if session.conf.isModifiable(key):
             session.conf.set(key, value)
     activate(session)
@@ -88,19 +91,28 @@ def open_session(pipeline: Pipeline, step: str, backlog_bytes: int | None = None
         step: Shown in the application's name.
         backlog_bytes: What waits to be read, to choose the JVM's compiler; None if unknown.
     """
-    spec = pipeline.spec
     name = f"tidemill {step} {pipeline.name}"
-    return _open(name, session_conf(spec), backlog_bytes, spec.spark.conn_id)
+    return _open(name, pipeline, _conf(pipeline), backlog_bytes, pipeline.spec.spark.conn_id)
+
+
+def _conf(pipeline: Pipeline) -> Mapping[str, str]:
+    return session_conf(pipeline.spec, root=pipeline.layout.root)
 
 
 def _shared_conf(pipelines: Sequence[Pipeline]) -> dict[str, str]:
-    jars = (session_conf(pipeline.spec).get(JARS, "") for pipeline in pipelines)
+    jars = (_conf(pipeline).get(JARS, "") for pipeline in pipelines)
     each = dict.fromkeys(jar for given in jars for jar in given.split(",") if jar)
-    return {**HADOOP_UMASK, **FAIR, **EXECUTORS, **({JARS: ",".join(each)} if each else {})}
+    store = store_conf(pipelines[0].layout.root)
+    own = {JARS: ",".join(each)} if each else {}
+    return {**HADOOP_UMASK, **FAIR, **EXECUTORS, **store, **own}
 
 
 def _open(
-    name: str, conf: Mapping[str, str], backlog_bytes: int | None, conn_id: str | None
+    name: str,
+    pipeline: Pipeline,
+    conf: Mapping[str, str],
+    backlog_bytes: int | None,
+    conn_id: str | None,
 ) -> SparkSession:
     # Python workers start whatever `python3` the PATH holds unless they are told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -123,6 +135,7 @@ def _open(
         given = {"spark.master": master, **settings, **java, **given}
     else:
         secrets = secrets_of(os.environ)
+    secrets = {**secrets, **store_secrets(pipeline.layout.root)}
     with own_signals():
         session = _session(given, secrets)
     context = session.sparkContext

@@ -10,6 +10,7 @@ from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.contract.objects.root_connection import root_login
 
 if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
     from pyarrow.fs import SubTreeFileSystem
 
 # A setting as the client of object stores calls it -> as Arrow does.
@@ -33,3 +34,12 @@ def file_system(folder: Path) -> SubTreeFileSystem:
     # An endpoint with a scheme is taken with it.
     files = S3FileSystem(**{NAMES[name]: value for name, value in settings.items()})
     return SubTreeFileSystem(f"{folder.bucket}/{folder.key}", files)
+
+
+def parquet_dataset(folder: Path) -> Dataset:
+    """The Parquet files of a folder as a dataset of Arrow's."""
+    from pyarrow.dataset import dataset
+
+    if isinstance(folder, ObjectPath):
+        return dataset("", filesystem=file_system(folder), format="parquet")
+    return dataset(folder, format="parquet")

@@ -12,6 +12,7 @@ from typing import Any
 from tidemill.contract.counted import counted
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
+from tidemill.file_formats.arrow_files import parquet_dataset
 from tidemill.storage import documents
 
 COLUMNS = ("operator", "source", "event_time", "watermark", "record")
@@ -110,14 +111,12 @@ class LateLog:
             end of the window it belongs to (UTC), the watermark that this is not after, and what
             the operator was given, as JSON.
         """
-        from pyarrow.dataset import dataset
-
         found: list[dict[str, Any]] = []
         for batch in batches:
             left = limit - len(found)
             if left <= 0:
                 break
-            rows = dataset(self.rows_of(batch), format="parquet").head(left, columns=[*COLUMNS])
+            rows = parquet_dataset(self.rows_of(batch)).head(left, columns=[*COLUMNS])
             found += ({"batch": batch, **row} for row in rows.to_pylist())
         return found
 
@@ -128,10 +127,8 @@ class LateLog:
 
 def counts_in(folder: Path) -> tuple[LateCount, ...]:
     """The counts of rows that are in Parquet files of `COLUMNS`."""
-    from pyarrow.dataset import dataset
-
     keys = ["operator", "source"]
-    rows = dataset(folder, format="parquet").to_table(columns=keys)
+    rows = parquet_dataset(folder).to_table(columns=keys)
     found = rows.group_by(keys).aggregate([([], "count_all")]).to_pylist()
     counts = (
         LateCount(operator=one["operator"], source=one["source"], rows=one["count_all"])

@@ -3,7 +3,6 @@
 A driver or an executor that died leaves them, a task that ran twice, or a person who wrote there.
 """
 
-import os
 from pathlib import Path
 
 from tidemill.contract.document import FrozenModel
@@ -12,6 +11,7 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.sink_reader import read_committed
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
+from tidemill.storage.folders import Stat, entries, walk
 
 
 class Orphans(FrozenModel):
@@ -36,7 +36,7 @@ def read_orphans(layout: Layout, generation: str) -> Orphans | None:
     return Orphans(files=len(found), bytes=sum(one.st_size for one in found.values()))
 
 
-def orphan_files(layout: Layout, generation: str) -> dict[str, os.stat_result] | None:
+def orphan_files(layout: Layout, generation: str) -> dict[str, Stat] | None:
     """The orphans of a generation by their paths; as `read_orphans`."""
     # Listed first, as what is written meanwhile would be in no log that was read before.
     found = _files(layout.sink(generation))
@@ -48,11 +48,11 @@ def orphan_files(layout: Layout, generation: str) -> dict[str, os.stat_result] |
     return {path: one for path, one in found.items() if path not in named}
 
 
-def _files(sink: Path) -> dict[str, os.stat_result]:
+def _files(sink: Path) -> dict[str, Stat]:
     """The data files below a sink; logs, manifests and checksums are not one."""
-    found: dict[str, os.stat_result] = {}
-    for folder, folders, names in os.walk(sink):
+    found: dict[str, Stat] = {}
+    for folder, folders, _ in walk(sink):
         folders[:] = [name for name in folders if name != METADATA_DIRECTORY]
-        paths = (os.path.join(folder, name) for name in names if name[0] not in "._")  # noqa: PTH118
-        found.update((path, os.stat(path)) for path in paths)  # noqa: PTH116
+        files = (one for one in entries(folder) if not one.is_dir and one.path.name[0] not in "._")
+        found.update((str(one.path), one.stat) for one in files)
     return found

@@ -6,7 +6,6 @@ document, which a killed process leaves behind. It only informs: one that a powe
 over, and the next run takes it away.
 """
 
-import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -91,10 +90,7 @@ class Running:
 
     def write(self, query: RunningQuery) -> None:
         """Put the document in place whole, over the one before."""
-        self.document.parent.mkdir(parents=True, exist_ok=True)
-        draft = self.document.with_name(f".{self.document.name}.{os.getpid()}")
-        draft.write_text(query.content(), encoding="utf-8")
-        draft.replace(self.document)
+        documents.replace(self.document, query)
 
     def ask_to_stop(self) -> None:
         self.stop.touch()

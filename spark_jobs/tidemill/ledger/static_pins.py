@@ -14,7 +14,7 @@ from typing import Any
 
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import Refused
-from tidemill.storage.folders import remove_folder
+from tidemill.storage.folders import remove_folder, rename_folder
 
 IDENTITY_LETTERS = 24
 # The kind whose one row is about the run itself.
@@ -116,7 +116,7 @@ def put_copy(place: Path, identity: str, write: Callable[[Path], None]) -> Path:
     draft.mkdir(parents=True)
     write(draft)
     remove_folder(folder, missing_ok=True)
-    draft.rename(folder)
+    rename_folder(draft, folder)
     return folder
 
 

@@ -7,14 +7,15 @@ taken in by the source's offset, state by its version, which is the number of ba
 import json
 import os
 import re
-import shutil
 from collections.abc import Container, Iterator
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.spark_logs.checkpoint import Checkpoint
 from tidemill.spark_logs.compactible_log import GapInSourceLog, compactible_log
 from tidemill.spark_logs.source_log_cut import cut_source_log
+from tidemill.storage.folders import copy_file
 
 # `7.changelog`, `7.zip`, `7_<uuid>.changelog` and their checksums; `.delta` of the other provider.
 VERSION = re.compile(r"\.?([0-9]+)(_[^.]+)?\.(changelog|zip|delta|snapshot)(\.crc)?")
@@ -64,11 +65,14 @@ def cut(
 def link(source: Path, target: Path) -> None:
     """The same file under another name: it is no longer written to."""
     target.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(source, ObjectPath):
+        copy_file(source, target)
+        return
     try:
         os.link(source, target)
     except OSError:
         # A file system without hard links, or another one.
-        shutil.copy2(source, target)
+        copy_file(source, target)
 
 
 def state_missing(checkpoint: Path, version: int) -> Path | None:

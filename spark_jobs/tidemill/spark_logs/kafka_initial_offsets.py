@@ -7,6 +7,7 @@ from tidemill.contract.layout import Layout
 from tidemill.spark_logs.metadata_log import torn
 from tidemill.spark_logs.offset_ranges import as_offsets
 from tidemill.spec.sources.kafka import Offsets
+from tidemill.storage.folders import whole_file
 
 
 def initial_offsets_file(layout: Layout, generation: str, source: str) -> Path:
@@ -23,10 +24,8 @@ def put_initial_offsets(file: Path, offsets: Offsets) -> bool:
     if file.exists():
         return False
     named = {t: {str(n): offset for n, offset in ends.items()} for t, ends in offsets.items()}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(".0.tidemill")
-    draft.write_text(f"\0v1\n{json.dumps(named, separators=(',', ':'))}", encoding="utf-8")
-    draft.replace(file)
+    with whole_file(file) as draft:
+        draft.write_text(f"\0v1\n{json.dumps(named, separators=(',', ':'))}", encoding="utf-8")
     return True
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.spark_logs.metadata_log import read_log_file
 
 _EPOCH: Mapping[str, Any] = {"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {}}
@@ -59,11 +60,16 @@ def plan_empty(folder: Path, last: int, watermark_ms: int, timestamp_ms: int) ->
     said = json.loads(metadata)
     said |= {"batchWatermarkMs": watermark_ms, "batchTimestampMs": timestamp_ms}
     text = "\n".join((version, json.dumps(said, separators=(",", ":")), *sources))
+    planned = folder / str(last + 1)
+    if isinstance(planned, ObjectPath):
+        if not planned.create(text.encode()):
+            raise FileExistsError(str(planned))
+        return
     # Under a dot Spark takes it for nothing of its own until it is whole.
     draft = folder / f".{last + 1}.{os.getpid()}.tmp"
     draft.write_text(text, encoding="utf-8")
     try:
-        os.link(draft, folder / str(last + 1))
+        os.link(draft, planned)
     finally:
         draft.unlink()
 

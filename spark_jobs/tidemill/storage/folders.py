@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from tidemill.contract.objects.object_path import ObjectPath, ObjectStat
 
+Stat = os.stat_result | ObjectStat
+
 
 class Entry(NamedTuple):
     """Something in a folder.
@@ -20,7 +22,7 @@ class Entry(NamedTuple):
     """
 
     path: Path
-    stat: os.stat_result | ObjectStat
+    stat: Stat
 
     @property
     def is_dir(self) -> bool:
@@ -76,6 +78,29 @@ def walk(
         return
     for place, folders, names in os.walk(folder, followlinks=follow_links):
         yield Path(place), folders, names
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file with its times; in an object store the store does it, with a time of its own."""
+    if isinstance(source, ObjectPath) and isinstance(target, ObjectPath):
+        source.client.copy(source.key, target.key)
+    else:
+        shutil.copy2(source, target)
+
+
+def rename_folder(folder: Path, to: Path) -> None:
+    """Give a folder another name.
+
+    In an object store its files are copied to where nothing is left of an earlier try, one after
+    the other; whoever reads them must know from elsewhere that all are there.
+    """
+    if not isinstance(folder, ObjectPath):
+        folder.rename(to)
+        return
+    remove_folder(to)
+    for file, _ in folder.files():
+        copy_file(file, to / file.relative_to(folder))
+    remove_folder(folder)
 
 
 def remove_folder(folder: Path, *, missing_ok: bool = False) -> None:

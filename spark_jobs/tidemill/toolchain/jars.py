@@ -16,11 +16,14 @@ from pathlib import Path
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.log import Log
 from tidemill.contract.project import INSTALLED, SHIPPED
+from tidemill.toolchain.checkpoint_jar import build_checkpoint_jar, checkpoint_jar
 from tidemill.toolchain.ivy import fetch
 from tidemill.toolchain.jar_lock import Jar, read_lock, sha256_of, write_lock
 
 LOCK = SHIPPED / "jars.lock"
 FOLDER_VARIABLE = "TIDEMILL_JARS"
+# The set with the client of object stores, to which a jar of our own belongs.
+OBJECT_STORES = "s3a"
 
 
 class JarsMissing(UsageError):
@@ -54,6 +57,8 @@ def jars_of(*sets: str, environ: Mapping[str, str] = os.environ) -> tuple[Path, 
         UsageError: There is no such set.
     """
     paths = [folder_of(environ) / jar.name for jar in _locked(sets)]
+    if OBJECT_STORES in sets:
+        paths.append(checkpoint_jar(folder_of(environ)))
     if missing := [path.name for path in paths if not path.is_file()]:
         raise JarsMissing(
             f"{len(missing)} of the jars for {' and '.join(sets)} are not in "
@@ -80,8 +85,10 @@ def resolve(
     Raises:
         WrongHash: A jar is not the locked one; it was not kept.
         JarsUnresolved: A jar could not be had.
+        CheckpointJarNotBuilt: Our own jar could not be compiled.
     """
-    jars, folder = _locked(tuple(sets)), folder_of(environ)
+    sets = tuple(sets)
+    jars, folder = _locked(sets), folder_of(environ)
     missing = [jar for jar in jars if not (folder / jar.name).is_file()]
     if missing:
         folder.mkdir(parents=True, exist_ok=True)
@@ -90,7 +97,8 @@ def resolve(
             fetched = fetch((jar.module for jar in missing), Path(scratch), environ, count)
             for jar in missing:
                 _keep(jar, fetched[jar.module], folder)
-    return tuple(folder / jar.name for jar in jars)
+    built = [build_checkpoint_jar(folder, environ)] if OBJECT_STORES in sets else []
+    return (*(folder / jar.name for jar in jars), *built)
 
 
 def _locked(sets: Sequence[str]) -> tuple[Jar, ...]:

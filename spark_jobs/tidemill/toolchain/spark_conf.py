@@ -6,12 +6,14 @@ Both the Airflow operator (on the command line of spark-submit) and the session 
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.spec.formats.table import jars_of_format
 from tidemill.spec.sinks import KafkaSink
 from tidemill.spec.spec import Spec
-from tidemill.toolchain.jars import jars_of
+from tidemill.toolchain.jars import OBJECT_STORES, jars_of
+from tidemill.toolchain.object_store_conf import refuse_other_manager, store_conf
 
 JARS = "spark.jars"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -89,23 +91,32 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
     }
 
 
-def session_conf(spec: Spec, environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+def session_conf(
+    spec: Spec, environ: Mapping[str, str] = os.environ, root: Path | None = None
+) -> Mapping[str, str]:
     """Every setting of a session, as text: our defaults, the spec's own, and the engine's.
 
     What a session creates is kept from users outside the group, unless the spec says otherwise.
 
     Args:
-        environ: For `TIDEMILL_JARS`, which is looked at where the pipeline needs jars.
+        environ: For `TIDEMILL_JARS`, which is looked at where the pipeline needs jars, and for the
+            connection of a root in an object store.
+        root: The root of all pipelines' data; None for what touches none.
 
     Raises:
         JarsMissing: it needs some that were not fetched yet.
+        CheckpointManagerRefused: the root is in an object store, and the spec names how files of
+            the checkpoint are written.
     """
     own = {name: _as_text(value) for name, value in spec.spark.conf.items()}
-    sets = jar_sets(spec)
+    store = store_conf(root, environ) if root else {}
+    if store:
+        refuse_other_manager(spec)
+    sets = (*jar_sets(spec), *([OBJECT_STORES] if store else []))
     if sets:
         ours = (str(path) for path in jars_of(*sets, environ=environ))
         own[JARS] = ",".join(filter(None, (own.get(JARS), *ours)))
-    return {**HADOOP_UMASK, **DEFAULTS, **own, **engine_conf(spec)}
+    return {**HADOOP_UMASK, **DEFAULTS, **own, **engine_conf(spec), **store}
 
 
 def jar_sets(spec: Spec) -> tuple[str, ...]:

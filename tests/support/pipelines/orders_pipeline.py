@@ -12,11 +12,12 @@ from typing import Any
 
 import duckdb
 import yaml
-from deltalake import DeltaTable
 
 from tests.support.pipelines.pipeline_folder import RunnablePipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Step
+from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 
 NAME = "orders"
 SPEC: dict[str, Any] = {
@@ -119,17 +120,17 @@ class OrdersPipeline(RunnablePipeline):
 
     def published(self) -> Counter[tuple[Any, ...]]:
         """The published rows as a multiset."""
-        if not DeltaTable.is_deltatable(str(self.layout.table)):
+        if not has_table(self.layout.table):
             return Counter()
-        table = DeltaTable(self.layout.table).to_pyarrow_table()
+        table = open_table(self.layout.table).to_pyarrow_table()
         rows = table.select(["id", "quantity", "double", "day"]).to_pylist()
         return Counter(tuple(row.values()) for row in rows)
 
     def rejected(self) -> Counter[tuple[Any, ...]]:
         """The rejected rows' reasons and records as a multiset."""
-        if not DeltaTable.is_deltatable(str(self.layout.rejected)):
+        if not has_table(self.layout.rejected):
             return Counter()
-        rows = DeltaTable(self.layout.rejected).to_pyarrow_table(columns=["reason", "record"])
+        rows = open_table(self.layout.rejected).to_pyarrow_table(columns=["reason", "record"])
         return Counter(tuple(row.values()) for row in rows.to_pylist())
 
     def expected(self) -> tuple[Counter[tuple[Any, ...]], Counter[tuple[Any, ...]]]:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.contract.objects.object_path import path_of
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.run_request import read_request
 from tidemill.main import step_function
@@ -18,14 +19,19 @@ STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")
 
 
 class PipelineFolder:
-    """What pipelines of tests have in common; `home` gets `project/` and `root/`."""
+    """What pipelines of tests have in common; `home` gets `project/` and `root/`.
+
+    Attributes:
+        url: The root where it is in an object store.
+    """
 
     home: Path
     name: str
+    url: str | None = None
 
     @property
     def root(self) -> Path:
-        return self.home / "root"
+        return path_of(self.url) if self.url else self.home / "root"
 
     @property
     def layout(self) -> Layout:

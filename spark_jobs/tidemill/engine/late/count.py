@@ -7,7 +7,6 @@ is after it, nothing was late, and nothing is read.
 """
 
 import math
-import shutil
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -49,6 +48,7 @@ from tidemill.ledger.late_rows import LateCount, LateLog, LateRows, counts_in
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.static_pins import StaticLost
 from tidemill.spec.formats.rules import MICROSECONDS
+from tidemill.storage.folders import remove_folder, rename_folder
 from tidemill.storage.run_context import RunContext
 
 
@@ -237,7 +237,7 @@ def _keep(rows: DataFrame, log: LateLog, batch: int) -> tuple[LateCount, ...]:
         if counts:
             # One that a driver put there before it died holds the same rows.
             with suppress(OSError):
-                draft.rename(place)
+                rename_folder(draft, place)
         return counts
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        remove_folder(draft, missing_ok=True)

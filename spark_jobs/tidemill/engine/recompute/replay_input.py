@@ -16,11 +16,13 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.engine.recompute.published_input import inputs_of, read_prefix
 from tidemill.engine.recompute.replay_segments import Step
 from tidemill.engine.sources.file import ANY_AGE
 from tidemill.engine.sources.kinds import read_stream
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.folders import copy_file, remove_folder
 
 # Otherwise Spark (4.1 on) makes one partition of a union whose sides have one each.
 UNION_OF_ONES = "spark.sql.unionOutputPartitioning"
@@ -69,10 +71,15 @@ class ReplayInput:
             empty, files = self._written(name, schema, rows)
             for step in steps:
                 target = place / _file_of(step.number)
+                file = files.get(step.number, empty)
+                if isinstance(target, ObjectPath):
+                    # Its time is that of the copy; of equal times the name's order counts.
+                    copy_file(file, target)
+                    continue
                 if step.number in files:
-                    files[step.number].replace(target)
+                    file.replace(target)
                 else:
-                    shutil.copyfile(empty, target)
+                    shutil.copyfile(file, target)
                 # Spark takes files in the order of their times.
                 os.utime(target, (_FIRST_TIME + step.number,) * 2)
 
@@ -96,7 +103,7 @@ class ReplayInput:
     ) -> tuple[Path, Mapping[int, Path]]:
         """A file without rows, and batch -> its file, of those that have any; all in one job."""
         draft = self.folder / f".{name}"
-        shutil.rmtree(draft, ignore_errors=True)
+        remove_folder(draft, missing_ok=True)
         parts = [self.session.createDataFrame([], schema), *rows.values()]
         together = reduce(DataFrame.unionAll, [part.coalesce(1) for part in parts])
         together.write.option("maxRecordsPerFile", 0).parquet(str(draft))

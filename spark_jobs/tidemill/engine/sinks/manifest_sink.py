@@ -154,8 +154,8 @@ class Attempts:
 def _files(folder: Path) -> Iterator[AttemptFile]:
     for path in sorted(folder.rglob("*.parquet")):
         relative = path.relative_to(folder)
-        # What a failed task left is under `_temporary`; checksums begin with a dot.
-        if any(part.startswith((".", "_temporary")) for part in relative.parts):
+        # What a failed task left is under one of these; checksums begin with a dot.
+        if any(part.startswith((".", "_temporary", "__magic")) for part in relative.parts):
             continue
         status, footer = path.stat(), read_footer(path)
         yield AttemptFile(

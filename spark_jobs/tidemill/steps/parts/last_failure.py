@@ -4,7 +4,6 @@
 is replaced by the next failure and removed when the step succeeds. It only informs.
 """
 
-import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -63,10 +62,7 @@ def judge_again(error: TidemillError, step: Step, run: RunContext) -> None:
         error.came_again()
         return
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        draft.write_text(failure.content(), encoding="utf-8")
-        draft.replace(path)
+        documents.replace(path, failure)
 
 
 def forget_failure(step: Step, run: RunContext) -> None:
