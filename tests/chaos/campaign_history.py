@@ -294,7 +294,10 @@ class CampaignHistory:
 
     def _compare(self) -> None:
         """All input is everywhere."""
-        prefixes = self._look()["prefixes"]
+        found = self._look()
+        for name in found["in_swap"]:
+            self._problem(f"rejected {name} has the rows of before a backfill beside its own")
+        prefixes = found["prefixes"]
         for one in self.pipelines:
             kinds = [
                 "table",

@@ -13,7 +13,7 @@ import json
 import selectors
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,11 +45,13 @@ class Found:
         looks: Kind -> how often it has looked.
         strays: What it should never have seen, in sentences.
         prefixes: Kind and pipeline -> the longest prefix that the rows seen last are those of.
+        in_swap: Pipelines whose rejected rows were last seen between the two versions of a swap.
     """
 
     looks: Counter[str] = field(default_factory=Counter)
     strays: list[str] = field(default_factory=list)
     prefixes: dict[str, int] = field(default_factory=dict)
+    in_swap: list[str] = field(default_factory=list)
 
 
 class Expected:
@@ -124,10 +126,31 @@ class CampaignReader:
         table = _newest(layout.rejected)
         if table is None or not self._is_new("rejected", layout.name, table.version()):
             return
-        records = table.to_pyarrow_table(columns=["record"]).column("record").to_pylist()
-        ids = Counter(json.loads(record)["id"] for record in records)
+        read = table.to_pyarrow_table(columns=["record", "increment"]).to_pylist()
+        rows = [(row["increment"], json.loads(row["record"])["id"]) for row in read]
+        ids = Counter(name for _, name in rows)
         self.found.looks["rejected"] += 1
+        if self._is_in_swap(layout.name, rows):
+            return
         self._advance("rejected", layout.name, self.expected.rejected_places(ids), ids)
+
+    def _is_in_swap(self, name: str, rows: Sequence[tuple[int, str]]) -> bool:
+        """Whether a swap has added its rejected rows and not yet removed those of before.
+
+        It does one after the other, so that a row is never in neither of the two tables.
+        """
+        newest = max((increment for increment, _ in rows), default=0)
+        added = Counter(one for increment, one in rows if increment == newest)
+        before = Counter(one for increment, one in rows if increment < newest)
+        is_in_swap = added.total() > 0 and added <= before and self._is_prefix(before)
+        self.found.in_swap = [
+            *(one for one in self.found.in_swap if one != name),
+            *([name] if is_in_swap else []),
+        ]
+        return is_in_swap
+
+    def _is_prefix(self, rejected: Counter[str]) -> bool:
+        return bool(self.expected.rejected_places(rejected))
 
     def _look_at_lists(self, pipeline: CampaignPipeline, layout: Layout) -> None:
         files = tuple(layout.home / file.path for file in files_now(layout))

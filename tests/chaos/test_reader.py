@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from tests.chaos.campaign_pipelines import CampaignPipeline, deliver, delivered, pipelines
+from tests.chaos.campaign_pipelines import (
+    CampaignPipeline,
+    deliver,
+    delivered,
+    pipelines,
+    rejected_ids,
+)
 from tests.chaos.reader import CampaignReader
 from tidemill.contract.layout import Layout
 
@@ -32,6 +39,15 @@ def publish(reader: CampaignReader, length: int, *, doubled: int = 0) -> None:
     columns = [pa.array([row[place] for row in rows]) for place in range(len(APPEND.columns))]
     table = pa.Table.from_arrays(columns, names=[*APPEND.columns])
     write_deltalake(Layout(reader.root, APPEND.name).table, table, mode="overwrite")
+
+
+def reject(reader: CampaignReader, *increments: int) -> None:
+    """Let the table of rejected rows hold those of all input once for each increment."""
+    ids = [*rejected_ids(delivered(reader.expected.folder)).elements()]
+    records = [json.dumps({"id": one}) for one in ids] * len(increments)
+    numbers = [one for one in increments for _ in ids]
+    table = pa.table({"record": records, "increment": numbers})
+    write_deltalake(Layout(reader.root, APPEND.name).rejected, table, mode="overwrite")
 
 
 def test_prefixes_that_grow_are_as_they_should_be(reader: CampaignReader) -> None:
@@ -63,6 +79,25 @@ def test_rows_that_are_taken_back_are_found(reader: CampaignReader) -> None:
         publish(reader, length)
         reader.look()
     assert reader.found.strays == ["table append_a went back from prefix 3 to 2"]
+
+
+def test_between_the_versions_of_a_swap_rejected_rows_are_there_twice(
+    reader: CampaignReader,
+) -> None:
+    reject(reader, 1, 2)
+    reader.look()
+    assert (reader.found.strays, reader.found.in_swap) == ([], ["append_a"])
+    reject(reader, 2)
+    reader.look()
+    assert (reader.found.strays, reader.found.in_swap) == ([], [])
+    assert reader.found.prefixes["rejected append_a"] == FILES
+
+
+def test_rejected_rows_that_one_event_adds_twice_are_found(reader: CampaignReader) -> None:
+    reject(reader, 1, 1)
+    reader.look()
+    (stray,) = reader.found.strays
+    assert stray.startswith("rejected append_a had the rows of no prefix")
 
 
 @pytest.mark.parametrize("pipeline", pipelines(database=False), ids=lambda one: one.name)
