@@ -93,15 +93,20 @@ def flow_of(home: Path, transform: str, spec: dict[str, Any]) -> JsonPipeline:
     return JsonPipeline(home, columns, {**EACH_RUN, **spec}, transform)
 
 
+def run_with_files(flow: JsonPipeline, run: int) -> None:
+    """A run that takes in the files of its number."""
+    for number in range(run * FILES, run * FILES + FILES):
+        flow.arrive("sales", f"f{number:03d}", rows_of(number))
+    flow.go(f"run-{run}")
+
+
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("case", CASES)
 def test_state_and_rows_go_on(tmp_path: Path, case: str) -> None:
     transform, spec, columns, expected = CASES[case]
     flow = flow_of(tmp_path, transform, spec)
     for run in range(RUNS):
-        for number in range(run * FILES, run * FILES + FILES):
-            flow.arrive("sales", f"f{number:03d}", rows_of(number))
-        flow.go(f"run-{run}")
+        run_with_files(flow, run)
         assert flow.published(*columns) == expected(run * FILES + FILES)
     takeovers = read_takeovers(flow.layout.home)
     assert len(takeovers) >= RUNS - 1
@@ -114,9 +119,7 @@ def test_a_rewind_goes_back_before_the_rollovers(tmp_path: Path, case: str) -> N
     transform, spec, columns, expected = CASES[case]
     flow = flow_of(tmp_path, transform, spec)
     for run in range(RUNS):
-        for number in range(run * FILES, run * FILES + FILES):
-            flow.arrive("sales", f"f{number:03d}", rows_of(number))
-        flow.go(f"run-{run}")
+        run_with_files(flow, run)
     done = ask(flow, "rewind", "back", back_to="run-0")
     assert done["publish"].outcome is Outcome.DONE, done
     assert flow.published(*columns) == expected(FILES)

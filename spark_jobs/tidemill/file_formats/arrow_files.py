@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidemill.contract.connections.object_stores import store_settings
 from tidemill.contract.objects.object_path import ObjectPath
-from tidemill.contract.objects.root_connection import root_login
+from tidemill.contract.objects.root_connection import root_settings
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -29,10 +28,8 @@ def file_system(folder: Path) -> SubTreeFileSystem:
 
     if not isinstance(folder, ObjectPath):
         return SubTreeFileSystem(str(folder), LocalFileSystem())
-    login = root_login()
-    settings = store_settings(login) if login else {}
     # An endpoint with a scheme is taken with it.
-    files = S3FileSystem(**{NAMES[name]: value for name, value in settings.items()})
+    files = S3FileSystem(**{NAMES[name]: value for name, value in root_settings().items()})
     return SubTreeFileSystem(f"{folder.bucket}/{folder.key}", files)
 
 

@@ -66,8 +66,7 @@ def take_snapshot(run: LeasedRun, generation: Generation, by: str) -> Checkpoint
         by: Who asked for it.
     """
     layout = run.layout
-    known = {one.number for one in read_snapshots(layout)}
-    number = max(known, default=0) + 1
+    number = (documents.newest(layout.snapshots) or 0) + 1
     folder = layout.snapshot(number)
     # A killed process left it.
     shutil.rmtree(folder, ignore_errors=True)

@@ -4,10 +4,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidemill.contract.connections.object_stores import store_settings
 from tidemill.contract.errors import SpecError
 from tidemill.contract.objects.object_path import ObjectPath
-from tidemill.contract.objects.root_connection import root_login
+from tidemill.contract.objects.root_connection import root_settings
 from tidemill.spec.spec import Spec
 from tidemill.toolchain.checkpoint_jar import MANAGER
 
@@ -35,8 +34,8 @@ def store_conf(root: Path, environ: Mapping[str, str] = os.environ) -> dict[str,
     """
     if not isinstance(root, ObjectPath):
         return {}
-    found = _settings(environ)
-    own = {S3A: str(found[name]) for name, S3A in PLAIN.items() if name in found}
+    found = root_settings(environ)
+    own = _as_s3a(found, PLAIN)
     if "endpoint" in own:
         # Servers other than Amazon's have no host name for each bucket.
         own["path.style.access"] = "true"
@@ -67,9 +66,7 @@ def store_secrets(root: Path, environ: Mapping[str, str] = os.environ) -> dict[s
     """
     if not isinstance(root, ObjectPath):
         return {}
-    found = _settings(environ)
-    own = {S3A: str(found[name]) for name, S3A in SECRET.items() if name in found}
-    return _of_bucket(root, own)
+    return _of_bucket(root, _as_s3a(root_settings(environ), SECRET))
 
 
 def refuse_other_manager(spec: Spec) -> None:
@@ -89,9 +86,9 @@ def refuse_other_manager(spec: Spec) -> None:
         )
 
 
-def _settings(environ: Mapping[str, str]) -> Mapping[str, object]:
-    login = root_login(environ)
-    return store_settings(login) if login else {}
+def _as_s3a(found: Mapping[str, object], names: Mapping[str, str]) -> dict[str, str]:
+    """The settings that S3A has a name for among those given."""
+    return {names[name]: str(found[name]) for name in names if name in found}
 
 
 def _of_bucket(root: ObjectPath, own: Mapping[str, str]) -> dict[str, str]:

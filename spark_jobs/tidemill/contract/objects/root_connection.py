@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidemill.contract.connections.airflow import Connection, connection, variable
 from tidemill.contract.connections.object_stores import store_settings
@@ -27,6 +27,17 @@ def root_login(environ: Mapping[str, str] = os.environ) -> Connection | None:
     return connection(conn_id, environ) if conn_id else None
 
 
+def root_settings(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """The connection's settings as the client of object stores names them.
+
+    Raises:
+        ConnectionMissing: its variable is not set.
+        ConnectionUnreadable: it holds no connection.
+    """
+    login = root_login(environ)
+    return store_settings(login) if login else {}
+
+
 def client_of(scheme: str, bucket: str) -> ObjectClient:
     """The client of a bucket; one for each in a process, as long as its connection is the same."""
     conn_id = os.environ.get(ROOT_CONNECTION, "")
@@ -42,8 +53,6 @@ def _client(scheme: str, bucket: str, given: str) -> ObjectClient:
 
 def storage_options(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The connection as delta-rs and Polars take it."""
-    login = root_login(environ)
-    settings = store_settings(login) if login else {}
-    options = {f"aws_{name}": str(value) for name, value in settings.items()}
+    options = {f"aws_{name}": str(value) for name, value in root_settings(environ).items()}
     plain = options.get("aws_endpoint", "").startswith("http://")
     return options | ({"aws_allow_http": "true"} if plain else {})
