@@ -9,7 +9,9 @@ import pytest
 from tests.servers.s3 import S3
 from tests.support.histories.history_builder import History, reject, rows
 from tests.support.s3_root import new_root
+from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
+from tidemill.ledger.orphans import Orphans, read_orphans
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.storage.root_identity import initialise, register
@@ -31,3 +33,7 @@ def test_a_past_in_a_bucket_is_published_once_and_read_back(
     assert (history.ids(), history.records()) == ([1, 2, 3], ["bad"])
     assert len(history.log()) == len(history.journal.events()) == 2
     assert not (tmp_path / "root").exists()
+    # Vacuum removes orphans: Spark's own logs are none.
+    assert read_orphans(history.layout, FIRST_GENERATION) == Orphans(files=0, bytes=0)
+    (history.sink / "part-00000-dead.snappy.parquet").write_bytes(b"PAR1")
+    assert read_orphans(history.layout, FIRST_GENERATION) == Orphans(files=1, bytes=4)

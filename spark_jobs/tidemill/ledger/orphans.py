@@ -3,15 +3,17 @@
 A driver or an executor that died leaves them, a task that ran twice, or a person who wrote there.
 """
 
+import os
 from pathlib import Path
 
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.sink_reader import read_committed
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
-from tidemill.storage.folders import Stat, entries, walk
+from tidemill.storage.folders import Stat
 
 
 class Orphans(FrozenModel):
@@ -50,9 +52,15 @@ def orphan_files(layout: Layout, generation: str) -> dict[str, Stat] | None:
 
 def _files(sink: Path) -> dict[str, Stat]:
     """The data files below a sink; logs, manifests and checksums are not one."""
+    if isinstance(sink, ObjectPath):
+        return {
+            str(path): stat
+            for path, stat in sink.files()
+            if path.name[0] not in "._" and METADATA_DIRECTORY not in path.parts
+        }
     found: dict[str, Stat] = {}
-    for folder, folders, _ in walk(sink):
+    for folder, folders, names in os.walk(sink):
         folders[:] = [name for name in folders if name != METADATA_DIRECTORY]
-        files = (one for one in entries(folder) if not one.is_dir and one.path.name[0] not in "._")
-        found.update((str(one.path), one.stat) for one in files)
+        paths = (os.path.join(folder, name) for name in names if name[0] not in "._")  # noqa: PTH118
+        found.update((path, os.stat(path)) for path in paths)  # noqa: PTH116
     return found
