@@ -33,7 +33,7 @@ def test_a_past_in_a_bucket_is_published_once_and_read_back(
     assert (history.ids(), history.records()) == ([1, 2, 3], ["bad"])
     assert len(history.log()) == len(history.journal.events()) == 2
     assert not (tmp_path / "root").exists()
-    # Vacuum removes orphans: Spark's own logs are none.
+    # A vacuum removes orphans, and must leave Spark's own logs.
     assert read_orphans(history.layout, FIRST_GENERATION) == Orphans(files=0, bytes=0)
     (history.sink / "part-00000-dead.snappy.parquet").write_bytes(b"PAR1")
     assert read_orphans(history.layout, FIRST_GENERATION) == Orphans(files=1, bytes=4)
