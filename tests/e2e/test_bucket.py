@@ -15,13 +15,16 @@ from tidemill.contract.connections.airflow import variable
 from tidemill.contract.report import Outcome
 
 CONN_ID = "deliveries"
-ORDERS = "def transform(arrivals):\n    return arrivals\n"
+ORDERS = """
+def transform(arrivals, zones):
+    return arrivals.join(zones, "id", "left")
+"""
 PLUS_TEN = """
 from pyspark.sql import functions as F
 
 
-def transform(arrivals):
-    return arrivals.withColumn("id", F.col("id") + 10)
+def transform(arrivals, zones):
+    return arrivals.join(zones, "id", "left").withColumn("id", F.col("id") + 10)
 """
 
 
@@ -35,6 +38,14 @@ def test_objects_are_read_once_and_computed_again_after_they_are_gone(
     monkeypatch.setenv(variable(CONN_ID), s3.connection_at(s3.endpoint))
     bucket = s3.fresh_bucket()
     spec = {
+        "statics": {
+            "zones": {
+                "kind": "file",
+                "format": "json",
+                "fetch": {"url": f"s3://{bucket}/zones.json", "conn_id": CONN_ID},
+                "schema": "id int, zone string",
+            }
+        },
         "sources": {
             "arrivals": {
                 "fetch": {
@@ -52,18 +63,28 @@ def test_objects_are_read_once_and_computed_again_after_they_are_gone(
     def deliver(name: str, *orders: dict[str, Any]) -> None:
         s3.put(bucket, f"orders/{name}.json", "\n".join(map(json.dumps, orders)).encode())
 
+    def zone(name: str) -> None:
+        """Replace the lookup file in place, as its owner does."""
+        lines = [json.dumps({"id": number, "zone": name}) for number in range(1, 5)]
+        s3.put(bucket, "zones.json", "\n".join(lines).encode())
+
+    zone("old")
     deliver("one", order(1, day=1), order(2, day=2))
     deliver("two", order(3, day=2))
     flow.go("1")
     assert [number for (number,) in flow.published("id")] == [1, 2, 3]
-    assert sorted(s3.objects(bucket)) == ["done/one.json", "done/two.json"]
+    assert sorted(s3.objects(bucket)) == ["done/one.json", "done/two.json", "zones.json"]
     assert flow.run("2")["doctor"].outcome is Outcome.SKIPPED
+    zone("new")
     deliver("three", order(4, day=3))
     s3.delete(bucket, "done/one.json")
     flow.go("3")
-    assert [number for (number,) in flow.published("id")] == [1, 2, 3, 4]
+    s3.delete(bucket, "zones.json")
+    zones = [(1, "old"), (2, "old"), (3, "old"), (4, "new")]
+    assert flow.published("id", "zone") == zones
     flow.write(PLUS_TEN)
     reports = ask(flow, "backfill", "again", **days(1, 3))
     assert {step: one.error for step, one in reports.items()} == dict.fromkeys(reports)
     assert reports["publish"].outcome is Outcome.DONE
-    assert sorted(number for (number,) in flow.published("id")) == [4, 11, 12, 13]
+    computed = [(11, "old"), (12, "old"), (13, "old"), (4, "new")]
+    assert flow.published("id", "zone") == computed

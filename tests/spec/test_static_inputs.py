@@ -21,6 +21,8 @@ from tidemill.toolchain.spark_conf import jar_sets
 
 FILES = {"kind": "file", "format": "csv", "path": "/in/customers", "schema": "id string"}
 QUERY = {"kind": "postgres", "conn_id": "warehouse", "query": "SELECT 1", "schema": "id int"}
+BUCKET = {"kind": "file", "format": "csv", "schema": "id string"}
+FETCH = "{url: 's3://shop/ids', conn_id: lookups}"
 TABLE = {"kind": "table", "pipeline": "customers"}
 
 
@@ -44,6 +46,13 @@ def test_its_connection_is_one_of_the_specs() -> None:
     assert spec_of(rows=QUERY, table=TABLE).connections == ("warehouse",)
 
 
+def test_files_in_a_bucket_are_named_by_fetch_in_place_of_a_path() -> None:
+    spec = spec_of(files={**BUCKET, "fetch": FETCH})
+    found = spec.statics["files"]
+    assert isinstance(found, FileStatic)
+    assert (found.place, spec.connections) == ("s3://shop/ids", ("lookups",))
+
+
 def test_its_format_asks_for_jars() -> None:
     assert jar_sets(spec_of(files={**FILES, "format": "avro"})) == ("avro",)
 
@@ -60,6 +69,10 @@ def test_its_format_asks_for_jars() -> None:
         ("one", {**FILES, "options": "{mode: PERMISSIVE}"}, "statics.one.options.mode"),
         ("one", {**FILES, "options": "{basePath: /in}"}, "statics.one.options.basePath"),
         ("one", {**FILES, "options": "{inferSchema: true}"}, "statics.one.options.inferSchema"),
+        ("one", BUCKET, "statics.one.path"),
+        ("one", {**FILES, "fetch": FETCH}, "statics.one.path"),
+        ("one", {**BUCKET, "fetch": "{url: /in/ids}"}, "statics.one.fetch.url"),
+        ("one", {**BUCKET, "fetch": "{url: 's3://ids', clean: delete}"}, "statics.one.fetch.clean"),
         ("one", {**TABLE, "pipeline": "Customers"}, "statics.one.pipeline"),
         ("one", {**QUERY, "query": "''"}, "statics.one.query"),
         ("one", {**TABLE, "broadcasted": "true"}, "statics.one.broadcasted"),

@@ -31,11 +31,13 @@ class PinnedFile(FrozenModel):
     Attributes:
         path: Relative to the copy's folder; of copied files also to the original's.
         modified_ms: When the original was modified, in milliseconds since the epoch.
+        etag: What the object store that it was copied from calls its content.
     """
 
     path: str
     size: int
     modified_ms: int
+    etag: str | None = None
 
 
 class BatchTime(FrozenModel):

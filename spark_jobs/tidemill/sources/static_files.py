@@ -39,10 +39,10 @@ def pin_files(name: str, static: FileStatic, place: Path) -> StaticPin:
     base, files = _list(static)
     if not files:
         raise StaticMissing(
-            f"statics.{name}: there is no file to read at {static.path}.",
+            f"statics.{name}: there is no file to read at {static.place}.",
             remedy="Put it there, or correct the path in the spec.",
             static=name,
-            path=static.path,
+            path=static.place,
         )
     pin = StaticPin(
         kind=static.kind, identity=identity_of(str(base), *_as_data(files)), files=files
@@ -100,10 +100,10 @@ def _pin_version(table: DeltaTable, static: TableStatic, path: Path, place: Path
 
 def _list(static: FileStatic) -> tuple[Path, tuple[PinnedFile, ...]]:
     """The files, and the folder that their paths are relative to."""
-    one = Path(static.path)
+    source = static.as_source
+    one = Path(source.path)
     if one.is_file():
         return one.parent, (pinned_file(one, one.parent),)
-    source = static.as_source
     try:
         found = list_source(source, "statics.*.path").files
     except InputMissing:

@@ -13,7 +13,11 @@ from pydantic import (
 from tidemill.spec.formats.table import FORMATS, FileFormat
 from tidemill.spec.model import Disagreement, Model, Name, PlainName
 from tidemill.spec.sources.base import Ddl, OptionValue, checked_columns
+from tidemill.spec.sources.fetch import Bucket, Fetch
 from tidemill.spec.sources.file import FileSource, LocalPath
+
+# Objects are listed as files below it; their copies are in the pipeline's own folder.
+KEYS_ROOT = "/"
 
 
 class BaseStatic(Model):
@@ -59,13 +63,15 @@ class FileStatic(BaseStatic):
     Attributes:
         format: The format of the files.
         path: A directory, a file or a glob.
+        fetch: The object store that the files are copied from, in place of `path`.
         schema_: The columns, as Spark DDL.
         options: The options of Spark's reader, by Spark's names.
     """
 
     kind: Literal["file"] = "file"
     format: FileFormat
-    path: LocalPath
+    path: LocalPath | None = None
+    fetch: Bucket | None = None
     schema_: Ddl = Field(alias="schema")
     options: dict[str, OptionValue] = {}
 
@@ -73,6 +79,12 @@ class FileStatic(BaseStatic):
     @classmethod
     def _readable(cls, ddl: str) -> str:
         return checked_columns(ddl)
+
+    @model_validator(mode="after")
+    def _is_in_one_place(self) -> Self:
+        if (self.path is None) is (self.fetch is None):
+            raise Disagreement("give path or fetch, and only one of them", "path")
+        return self
 
     @model_validator(mode="after")
     def _options_have_their_place(self) -> Self:
@@ -104,9 +116,23 @@ class FileStatic(BaseStatic):
         return self.schema_
 
     @property
+    def conn_id(self) -> str | None:
+        """The Airflow connection of the object store that its files come from."""
+        return self.fetch.conn_id if self.fetch else None
+
+    @property
+    def place(self) -> str:
+        """The path or URL of its files."""
+        return self.fetch.url if self.fetch else str(self.path)
+
+    @property
     def as_source(self) -> FileSource:
         return FileSource(
-            format=self.format, path=self.path, schema=self.schema_, options=self.options
+            format=self.format,
+            path=self.path or KEYS_ROOT,
+            fetch=Fetch(url=self.fetch.url, conn_id=self.conn_id) if self.fetch else None,
+            schema=self.schema_,
+            options=self.options,
         )
 
 

@@ -1,5 +1,6 @@
 """Static inputs: pinned before a query starts, and read as they were pinned."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.engine.sources.columns import schema_of
 from tidemill.ledger.static_pins import BatchTime, StaticLost, StaticPin, pin_batch
 from tidemill.sources.static_files import pin_files, pin_table
+from tidemill.sources.static_objects import pin_objects
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.static_inputs import BatchStatic, DatabaseStatic, FileStatic, Static, TableStatic
 
@@ -107,6 +109,8 @@ def _pin(
     match static:
         case BatchStatic():
             return pin_batch(batch)
+        case FileStatic() if static.fetch is not None:
+            return pin_objects(name, static, place / name, os.environ)
         case FileStatic():
             return pin_files(name, static, place / name)
         case TableStatic():

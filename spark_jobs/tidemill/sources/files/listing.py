@@ -97,7 +97,7 @@ def _list(source: FileSource, field: str) -> Listing:
         passed_over += [path for path in matching if _hidden_data(path)]
         found = [path for path in visible if is_unicode(str(path))]
         not_utf8 += set(visible).difference(found)
-        read = found if recursive else _read_without_recursion(place, found)
+        read = read_below(place, found, source)
         partitioned |= not recursive and any(_in_partition(path, place) for path in read)
         files += read
         overlooked += set(found).difference(read)
@@ -112,6 +112,19 @@ def _list(source: FileSource, field: str) -> Listing:
     )
 
 
+def read_below(place: Path, found: list[Path], source: FileSource) -> list[Path]:
+    """The files that Spark reads because of the directories they are in.
+
+    Args:
+        place: What Spark lists: a directory, or a file.
+        found: The files in it, and in directories in it, that are not hidden.
+    """
+    if source.is_on("recursiveFileLookup"):
+        return found
+    partitioned = [path for path in found if _in_partition(path, place)]
+    return partitioned or [path for path in found if path == place or path.parent == place]
+
+
 def _hidden_data(path: Path) -> bool:
     """Whether a file is hidden from Spark and holds something that may have been delivered."""
     if not is_hidden(path.name) or not may_be_data(path.name):
@@ -120,11 +133,6 @@ def _hidden_data(path: Path) -> bool:
         return path.stat().st_size > 0
     except FileNotFoundError:
         return path.is_symlink()
-
-
-def _read_without_recursion(place: Path, found: list[Path]) -> list[Path]:
-    partitioned = [path for path in found if _in_partition(path, place)]
-    return partitioned or [path for path in found if path == place or path.parent == place]
 
 
 def _in_partition(path: Path, place: Path) -> bool:

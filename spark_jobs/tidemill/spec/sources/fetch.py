@@ -1,4 +1,4 @@
-"""The object store that a file source's files are copied from before Spark reads them."""
+"""The object stores that files are copied from before Spark reads them."""
 
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
@@ -39,19 +39,28 @@ class Archive(Model):
     archive: StoreUrl
 
 
-class Fetch(Model):
-    """Files that are delivered to an object store: Amazon S3 and its like, Google, Azure.
+class Bucket(Model):
+    """Files in an object store: Amazon S3 and its like, Google, Azure.
 
     Attributes:
-        url: The bucket, or a folder in it, such as `s3://bucket/orders`.
+        url: The bucket, or a folder in it, such as `s3://bucket/orders`; of a static input also
+            one object.
         conn_id: The Airflow connection with the secrets; without one the machine's own identity
             and environment are used.
-        clean: What becomes of an object whose rows are published (S3 only); `cleanSource` says it
-            of the copy.
     """
 
     url: StoreUrl
     conn_id: PlainName | None = None
+
+
+class Fetch(Bucket):
+    """Files that are delivered to an object store.
+
+    Attributes:
+        clean: What becomes of an object whose rows are published (S3 only); `cleanSource` says it
+            of the copy.
+    """
+
     clean: Literal["off", "delete"] | Archive = "off"
 
     @property

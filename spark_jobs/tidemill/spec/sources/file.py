@@ -32,7 +32,7 @@ def _local(path: str) -> str:
     if "://" in path or not PurePosixPath(path).is_absolute():
         remedy = "write it from the root on, such as /srv/landing"
         if "://" in path:
-            remedy = "name a bucket under fetch.url of a source"
+            remedy = "name a bucket under fetch.url"
         msg = f"'{path}' is not an absolute path of a local directory; {remedy}"
         raise ValueError(msg)
     if ".." in PurePosixPath(path).parts or "\0" in path:
