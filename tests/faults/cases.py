@@ -126,6 +126,13 @@ CASES = {
         step=steps.vacuum_and_publish,
         rest=steps.what_vacuum_leaves,
     ),
+    "vacuum-checkpoints": Case(
+        pasts.a_rollover_of_long_ago,
+        [(ONE, ["a"])],
+        step=steps.vacuum_and_publish,
+        more="rollover: {after_batches: 1}",
+        rest=steps.what_vacuum_leaves,
+    ),
     "relocate": Case(
         pasts.a_root_that_was_moved,
         [(ONE, ["a"]), (["1", "2", "5"], ["a", "b"]), (["1", "2", "3", "5"], ["a", "b"])],

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.histories.generation_builder import days, made_again, rebuilt, tail_redone
 from tests.support.histories.history_builder import History, reject, row, rows
-from tests.support.histories.left_behind import leave_behind
+from tests.support.histories.left_behind import end_long_ago, leave_behind, leave_snapshots
 from tests.support.histories.moved_history import move
 from tests.support.histories.net_history_builder import count
 from tests.support.histories.spark_log_builder import write_commit
@@ -166,6 +166,13 @@ def leftovers_of_every_kind(history: History) -> None:
     history.publish()
     leave_behind(history, KEPT)
     history.increment(rows(2))
+
+
+def a_rollover_of_long_ago(history: History) -> None:
+    history.increment(rows(1), [reject("a")])
+    history.publish()
+    leave_snapshots(history)
+    end_long_ago(history.layout)
 
 
 def three_files_to_archive(history: History) -> None:

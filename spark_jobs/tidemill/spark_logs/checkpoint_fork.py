@@ -172,11 +172,20 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _gone(checkpoint: Checkpoint, batch: int, what: str) -> ForkPointGone:
-    return ForkPointGone(
+    name = checkpoint.path.parent.parent.name
+    found = (
         f"{checkpoint.path / what} no longer holds what batch {batch} left: Spark has forgotten it "
-        "since.",
-        remedy="Compute everything from the beginning: "
-        f"tidemill rebuild {checkpoint.path.parent.parent.name} --reason TEXT.",
+        "since."
+    )
+    if not checkpoint.path.is_dir():
+        found = (
+            f"{checkpoint.path}, which held what batch {batch} left, is gone: `tidemill vacuum` "
+            "removes checkpoints of ended generations after retention.checkpoints."
+        )
+    return ForkPointGone(
+        found,
+        remedy=f"Go back to a later run (tidemill checkpoint show {name} lists them), or compute "
+        f"everything from the beginning: tidemill rebuild {name} --reason TEXT.",
         batch=batch,
         missing=what,
     )

@@ -22,8 +22,13 @@ class Retention(Model):
             safe from it.
         replaced: The table's own files that later versions no longer name, which modes `update` and
             `complete` write. Without it they stay, and every version can be read.
+        checkpoints: Checkpoints of generations that another has taken over from. A rewind to one of
+            their batches may need them.
+        snapshots: What `tidemill checkpoint snapshot` has kept; the newest stays however old.
     """
 
     runs: AtLeastADay = timedelta(days=90)
     leftovers: AtLeastADay = timedelta(days=7)
     replaced: AtLeastADay | None = None
+    checkpoints: AtLeastADay = timedelta(days=30)
+    snapshots: AtLeastADay = timedelta(days=90)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import time
 import uuid
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.support.histories.generation_builder import write_scratch
 from tests.support.histories.history_builder import History, row
+from tidemill.contract.clock import wall_clock
+from tidemill.contract.layout import Layout
+from tidemill.journal.takeovers import read_takeovers
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import remember
 from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.steps.decisions.snapshot import keep_snapshot
 from tidemill.steps.upkeep.vacuum import KEPT
 from tidemill.storage.epochs import use_up
 
@@ -37,6 +43,7 @@ def leave_behind(history: History, kept: int = KEPT) -> dict[str, list[Path]]:
         "removal": [layout.home / ".removed" / name for name in ("1a", "2b")],
         "orphan": _orphans(history),
         "scratch": _scratch(history),
+        "snapshot": leave_snapshots(history),
         "run": _runs(history, kept)[1:3],
         "lease": _leases(history, kept),
         "notice": _notices(history, kept)[:2],
@@ -82,6 +89,24 @@ def _scratch(history: History) -> list[Path]:
     layout = history.layout
     write_scratch(history, Ledger(layout, SCRATCH), 0, [row(99)], [])
     return [layout.sink(SCRATCH), layout.note(SCRATCH), layout.ledger(SCRATCH)]
+
+
+def end_long_ago(layout: Layout) -> Path:
+    """Let the first takeover of a pipeline be one of long ago; the checkpoint that it ended."""
+    (takeover, *_) = read_takeovers(layout.home)
+    born = takeover.model_copy(update={"born": datetime.fromtimestamp(LONG_AGO, UTC)})
+    (layout.generations / "000001.json").write_text(born.content(), encoding="utf-8")
+    return layout.checkpoint(takeover.predecessor)
+
+
+def leave_snapshots(history: History) -> list[Path]:
+    """Take two snapshots of which the first is old, and half a third; what a vacuum removes."""
+    layout, old = history.layout, datetime.fromtimestamp(LONG_AGO, UTC)
+    for clock in (lambda: old, wall_clock):
+        keep_snapshot(replace(history.run("keep"), clock=clock), "ann")
+    half = layout.snapshot(3)
+    _write(half / "checkpoint" / "metadata")
+    return [layout.snapshots / "000001.json", layout.snapshot(1), half]
 
 
 def _runs(history: History, kept: int) -> list[Path]:

@@ -32,6 +32,8 @@ WORDS = {
     "removal": "half removed folders",
     "orphan": "orphan files",
     "scratch": "scratch generations",
+    "checkpoint": "ended checkpoints",
+    "snapshot": "snapshots",
     "replaced": "replaced files",
     "run": "runs",
     "lease": "leases",

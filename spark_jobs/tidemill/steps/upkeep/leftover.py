@@ -13,7 +13,17 @@ from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
 
 Kind = Literal[
-    "removal", "orphan", "scratch", "replaced", "run", "lease", "notice", "stream", "draft"
+    "removal",
+    "orphan",
+    "scratch",
+    "checkpoint",
+    "snapshot",
+    "replaced",
+    "run",
+    "lease",
+    "notice",
+    "stream",
+    "draft",
 ]
 
 

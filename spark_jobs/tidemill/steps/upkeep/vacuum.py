@@ -5,6 +5,7 @@ from datetime import timedelta
 from tidemill.increments.snapshot import Snapshot
 from tidemill.steps.upkeep.data_files import orphans, replaced
 from tidemill.steps.upkeep.leftover import Leftover, remove
+from tidemill.steps.upkeep.old_checkpoints import ended_checkpoints, old_snapshots
 from tidemill.steps.upkeep.old_documents import (
     drafts,
     ended_queries,
@@ -42,6 +43,8 @@ def plan_vacuum(run: RunContext, kept: int = KEPT) -> list[Leftover]:
         *removals_begun(layout),
         *orphans(snapshot, leftovers),
         *scratch_generations(snapshot, leftovers),
+        *ended_checkpoints(snapshot, _ago(run, retention.checkpoints)),
+        *old_snapshots(layout, _ago(run, retention.snapshots)),
         *(replaced(layout, since) if since is not None else ()),
         *finished_runs(snapshot, runs, kept),
         *old_epochs(layout, kept),
