@@ -79,7 +79,7 @@ test-one: setup jars ## Run the tests of one pipeline: make test-one P=retail
 .PHONY: chaos
 chaos: setup jars ## Let every system call of the steps after ingest fail; with SEED= kill whole runs of ten pipelines
 	@$(RUN) tests.chaos $(if $(SEED),--seed $(SEED)) $(if $(KILLS),--kills $(KILLS)) $(if $(CASE),--case $(CASE)) \
-		$(if $(FAULT),--fault $(FAULT)) $(if $(POINT),--point $(POINT))
+		$(if $(FAULT),--fault $(FAULT)) $(if $(POINT),--point $(POINT)) $(if $(BUCKET),--bucket)
 
 .PHONY: check lint types imports unit
 check: lint types imports unit ## Lint, types, import contracts, unit and DAG-integrity tests; no JVM

@@ -9,13 +9,16 @@ import argparse
 import os
 import random
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from tests.faults.cases import CASES
+from tests.faults.bucket_stage import BucketStage, faulty_s3
+from tests.faults.cases import CASES, IN_BUCKET
+from tests.faults.faulty_store import StoreFault
 from tests.faults.library import FAULTS, Fault, NoCompiler, built
 from tests.faults.point import Stage
 
@@ -24,6 +27,8 @@ KINDS = {
     for fault in Fault
     if fault not in (Fault.COUNT, Fault.KILL_AFTER, Fault.READ_ONLY)
 }
+STORE_KINDS = {fault.title: fault for fault in StoreFault if fault is not StoreFault.COUNT}
+AnyFault = Fault | StoreFault
 # In memory where there is one: a point writes and deletes some hundred files.
 MEMORY = Path("/dev/shm")
 SEED = 11
@@ -32,22 +37,34 @@ SEED = 11
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("--case", choices=CASES, help="only this one")
-    parser.add_argument("--fault", choices=KINDS, help="only this kind of fault")
+    parser.add_argument("--fault", help="only this kind of fault")
     parser.add_argument("--point", type=int, help="only the call of this number, from 1")
     parser.add_argument("--sample", type=int, help="so many calls of each case, not all")
     parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
+    parser.add_argument(
+        "--bucket", action="store_true", help="with the root in an S3 server, whose writes fail"
+    )
     given = parser.parse_args()
-    try:
-        _preload()
-    except NoCompiler as reason:
-        print(reason, file=sys.stderr)
-        return 2
+    given.kinds = STORE_KINDS if given.bucket else KINDS
+    if given.fault not in (None, *given.kinds):
+        parser.error(f"--fault is one of {', '.join(given.kinds)}")
+    if not given.bucket:
+        try:
+            _preload()
+        except NoCompiler as reason:
+            print(reason, file=sys.stderr)
+            return 2
     began = time.monotonic()
     found = Counter[str]()
-    where = MEMORY if os.access(MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="tidemill-chaos-", dir=where) as home:
-        for name in [given.case] if given.case else CASES:
-            found += _play(name, Stage(Path(home), CASES[name]), given)
+    with ExitStack() as stack:
+        where = MEMORY if os.access(MEMORY, os.W_OK) else None
+        home = Path(stack.enter_context(TemporaryDirectory(prefix="tidemill-chaos-", dir=where)))
+        store = stack.enter_context(faulty_s3()) if given.bucket else None
+        names = IN_BUCKET if given.bucket else CASES
+        for name in [given.case] if given.case else names:
+            case = CASES[name]
+            stage = BucketStage(home, case, *store) if store else Stage(home, case)
+            found += _play(name, stage, given)
     wrong = found.pop("wrong", 0)
     seed = f", seed {given.seed}" if given.sample else ""
     kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(found.items()))
@@ -81,12 +98,15 @@ def _play(name: str, stage: Stage, given: argparse.Namespace) -> Counter[str]:
     return found
 
 
-def _play_one(name: str, stage: Stage, fault: Fault, number: int, *, aloud: bool) -> Counter[str]:
+def _play_one(
+    name: str, stage: Stage, fault: AnyFault, number: int, *, aloud: bool
+) -> Counter[str]:
     point = stage.play(number, fault)
     if point.call is None:
         return Counter()
     if point.problems:
-        print(f"  make chaos CASE={name} FAULT={fault.title} POINT={number}: {point.call}")
+        bucket = "BUCKET=1 " if isinstance(fault, StoreFault) else ""
+        print(f"  make chaos {bucket}CASE={name} FAULT={fault.title} POINT={number}: {point.call}")
         for problem in point.problems:
             print(f"    {problem}", flush=True)
     elif aloud:
@@ -96,12 +116,12 @@ def _play_one(name: str, stage: Stage, fault: Fault, number: int, *, aloud: bool
 
 def _points(
     name: str, calls: Sequence[str], given: argparse.Namespace
-) -> dict[Fault, Sequence[int]]:
+) -> dict[AnyFault, Sequence[int]]:
     """The numbers of the calls that each kind of fault is to hit."""
     numbers = [given.point] if given.point else [*range(1, len(calls) + 1)]
     every = [
         (fault, number)
-        for fault in ([KINDS[given.fault]] if given.fault else KINDS.values())
+        for fault in ([given.kinds[given.fault]] if given.fault else given.kinds.values())
         for number in numbers
         if given.point or _can_hit(fault, calls[number - 1])
     ]
@@ -110,13 +130,13 @@ def _points(
         step = len(every) / given.sample
         first = random.Random(f"{given.seed} {name}").random() * step
         every = [every[int(first + place * step)] for place in range(given.sample)]
-    chosen: dict[Fault, list[int]] = {}
+    chosen: dict[AnyFault, list[int]] = {}
     for fault, number in every:
         chosen.setdefault(fault, []).append(number)
     return {**chosen}
 
 
-def _can_hit(fault: Fault, call: str) -> bool:
+def _can_hit(fault: AnyFault, call: str) -> bool:
     if fault is Fault.TEAR:
         # Anything but a write is not torn: it is as with `kill`.
         return call.startswith(("write ", "pwrite "))

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from tests.support.histories.history_builder import History
 from tests.support.histories.net_history_builder import NetHistory
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.contract.report import Report
 from tidemill.journal.published_files import files_now
 
@@ -46,13 +47,18 @@ class Case:
     more: str = ""
     rest: Callable[[History], Any] = field(default=lambda history: None)
 
-    def open(self, home: Path) -> History:
-        """The pipeline below a folder, empty or as an earlier process left it."""
+    def open(self, home: Path, bucket: str | None = None) -> History:
+        """The pipeline below a folder, empty or as an earlier process left it.
+
+        Args:
+            bucket: The URL of its root, where that is in an object store.
+        """
         home.mkdir(parents=True, exist_ok=True)
         if self.mode != "append":
             keys = ("action", "hour") if self.mode == "update" else ()
-            return NetHistory(home, mode=self.mode, keys=keys)
-        return History(home, source=self.source.format(home=home), more=self.more)
+            return NetHistory(home, mode=self.mode, keys=keys, bucket=bucket)
+        source = self.source.format(home=home)
+        return History(home, source=source, more=self.more, bucket=bucket)
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ def look(history: History) -> Seen:
 
 def _listed(history: History) -> list[str]:
     files = [history.layout.home / file.path for file in files_now(history.layout)]
-    read = [pq.read_table(file, columns=["id"], partitioning=None) for file in files]
+    read = [pq.ParquetFile(arrow_source(file)).read(columns=["id"]) for file in files]
     return sorted(str(number) for table in read for number in table.column("id").to_pylist())
 
 

@@ -158,3 +158,7 @@ CASES = {
         rest=steps.where_the_input_lies,
     ),
 }
+
+# Those that are played with the root in an object store too: no repair of a local disk, and none
+# that only a folder of this machine takes part in.
+IN_BUCKET = ("append", "swap", "reject", "redo")

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from tests.faults.case import Case, Seen, look, place_of
 from tests.faults.library import Fault, armed
 from tests.faults.power import cut_power
 from tests.faults.processes import Killed, forked
+from tests.support.histories.history_builder import History
 from tidemill.contract.report import Outcome, Report
 from tidemill.storage.disk_errors import DiskFull, named
 
@@ -54,19 +55,45 @@ class Stage:
     Spark's logs have absolute paths, so every play is at the same place.
     """
 
+    # What only counts the calls.
+    count: Any = Fault.COUNT
+
     def __init__(self, home: Path, case: Case) -> None:
         self.case = case
         self.home = home / "home"
         self.start = home / "start"
-        shutil.rmtree(self.home, ignore_errors=True)
-        shutil.rmtree(self.start, ignore_errors=True)
-        forked(lambda: case.build(case.open(self.home)) and None)
-        shutil.copytree(self.home, self.start, symlinks=True)
+        for place, copy in self.places().items():
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(copy, ignore_errors=True)
+        forked(lambda: case.build(self.open()) and None)
+        for place, copy in self.places().items():
+            shutil.copytree(place, copy, symlinks=True)
         _import_here(forked(self._imported))
         self._restore()
         self.unharmed = self._unharmed()
 
-    def play(self, call: int, fault: Fault) -> Point:
+    # -- where it is played -------------------------------------------------------------------
+
+    def open(self) -> History:
+        """The pipeline."""
+        return self.case.open(self.home)
+
+    def places(self) -> dict[Path, Path]:
+        """Each folder that a play changes -> its copy from before."""
+        return {self.home: self.start}
+
+    def armed(self, call: int, fault: Any, report: int) -> AbstractContextManager[Any]:
+        """Let a call go wrong while the block runs; `report` gets the names of calls."""
+        return armed(self.home, call, fault, report)
+
+    def calls_of(self, report: int) -> list[str]:
+        """The calls of the last block."""
+        return _said(report)
+
+    def between_the_steps(self) -> None:
+        """What happens between the two steps without a fault."""
+
+    def play(self, call: int, fault: Any) -> Point:
         """Let a call go wrong, and tell what came of it."""
         self._restore()
         point = self._harm(call, fault)
@@ -93,25 +120,25 @@ class Stage:
         report = os.memfd_create("calls")
 
         def step() -> Any:
-            history = self.case.open(self.home)
-            with armed(self.home, 0, Fault.COUNT, report):
+            history = self.open()
+            with self.armed(0, self.count, report):
                 ended = _ended(self.case.step(history))
             return [ended, self.case.rest(history)]
 
         before = self._problem(forked(self._look), "before the step")
         ended, rest = forked(step)
-        calls = _said(report)
+        calls = self.calls_of(report)
         after = self._problem(forked(self._look), "after the unharmed step", last=True)
         if before or after or ended["error"]:
             raise AssertionError(f"without a fault: {ended}; {before}; {after}")
         return Unharmed(calls, rest)
 
-    def _harm(self, call: int, fault: Fault) -> Point:
+    def _harm(self, call: int, fault: Any) -> Point:
         report = os.memfd_create("call")
 
         def step() -> Any:
-            history = self.case.open(self.home)
-            with armed(self.home, call, fault, report):
+            history = self.open()
+            with self.armed(call, fault, report):
                 try:
                     return _ended(self.case.step(history))
                 except Exception as error:  # noqa: BLE001 - it is what is asked about
@@ -123,7 +150,7 @@ class Stage:
             ended = forked(step)
         except Killed:
             ended = {"outcome": "killed", "error": None}
-        said = _said(report)
+        said = self.calls_of(report)
         if fault in (Fault.POWER, Fault.POWER_NAMES):
             if ended["outcome"] != "killed":
                 return Point(None, ended["outcome"])
@@ -134,12 +161,14 @@ class Stage:
         return Point(name, ended["error"] or ended["outcome"])
 
     def _look(self) -> Any:
-        return asdict(look(self.case.open(self.home)))
+        return asdict(look(self.open()))
 
     def _twice(self) -> Any:
-        history = self.case.open(self.home)
+        history = self.open()
         said: list[Any] = []
-        for _ in range(2):
+        for number in range(2):
+            if number:
+                self.between_the_steps()
             try:
                 ended = _ended(self.case.step(history))
             except Exception as error:  # noqa: BLE001 - it is what is asked about
@@ -148,8 +177,9 @@ class Stage:
         return [*said, self.case.rest(history)]
 
     def _restore(self) -> None:
-        shutil.rmtree(self.home, ignore_errors=True)
-        shutil.copytree(self.start, self.home, symlinks=True)
+        for place, copy in self.places().items():
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.copytree(copy, place, symlinks=True)
 
     # -- what is wrong with it ----------------------------------------------------------------
 
@@ -179,7 +209,7 @@ class Stage:
         return problems
 
 
-def _misnamed(point: Point, fault: Fault) -> str | None:
+def _misnamed(point: Point, fault: Any) -> str | None:
     """That a full disk came out as anything but itself."""
     full = fault in (Fault.FULL, Fault.FULL_ONCE)
     if full and point.ended not in (*Outcome, DiskFull.__name__):

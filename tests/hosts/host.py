@@ -19,10 +19,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import psutil
 
+from tests.support.histories.history_builder import History
 from tests.support.processes import DEADLINE, kill_group, wait_for
 from tidemill.contract.project import REPOSITORY
 
@@ -93,12 +93,12 @@ class Writer:
 
 @contextmanager
 def writer_elsewhere(
-    home: Path, action: str, *arguments: str, stop: str = "", twin: bool = False
+    history: History, action: str, *arguments: str, stop: str = "", twin: bool = False
 ) -> Iterator[Writer]:
     """Start a writer on the other host; it is killed at the end.
 
     Args:
-        home: Home of the `History` that it writes to.
+        history: What it writes to.
         action: As `tests.hosts.writer` has it.
         *arguments: The action's arguments.
         stop: Where it stops, as `tests.hosts.writer` has it; nowhere where empty.
@@ -107,7 +107,9 @@ def writer_elsewhere(
     name = socket.gethostname() if twin else OTHER_NAME
     command = _namespaces()
     played = "" if command else "played"
-    program = [sys.executable, "-m", "tests.hosts.writer", name, played, str(home), stop, action]
+    home, bucket = history.home, history.bucket or ""
+    where = [str(home), bucket, stop, action]
+    program = [sys.executable, "-m", "tests.hosts.writer", name, played, *where]
     if command and twin:
         boot = home / "boot_id"
         boot.write_text("another-boot\n")

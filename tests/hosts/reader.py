@@ -16,14 +16,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-
-from deltalake import DeltaTable
 
 from tests.support.processes import kill_group
 from tests.support.table_reader import Seen
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import path_of
 from tidemill.contract.project import REPOSITORY
+from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.delta_table import open_table
 
 # The ids of the published rows, and the records of the rejected ones.
 State = tuple[tuple[int, ...], tuple[str, ...]]
@@ -96,7 +96,7 @@ def reading(layout: Layout) -> Iterator[Reader]:
 
 
 def main(root: str, name: str) -> None:
-    tables, states = Tables(Layout(Path(root), name)), list[State]()
+    tables, states = Tables(Layout(path_of(root), name)), list[State]()
     asked = selectors.DefaultSelector()
     asked.register(sys.stdin, selectors.EVENT_READ)
     while True:
@@ -123,10 +123,7 @@ def snapshot(seen: Seen) -> State:
 
 def _versions(seen: Seen) -> list[int | None]:
     tables = (seen.layout.table, seen.layout.rejected)
-    return [
-        DeltaTable(path).version() if DeltaTable.is_deltatable(str(path)) else None
-        for path in tables
-    ]
+    return [open_table(path).version() if has_table(path) else None for path in tables]
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def history(tmp_path: Path) -> History:
 
 
 def test_a_writer_on_another_machine_with_our_host_name_is_waited_for(history: History) -> None:
-    with writer_elsewhere(history.home, "hold", "60", twin=True) as writer:
+    with writer_elsewhere(history, "hold", "60", twin=True) as writer:
         writer.wait_for_line("stopped")
         holder = current_holder(history.layout.lease)
         assert holder is not None
@@ -45,7 +45,7 @@ def test_a_writer_on_another_machine_with_our_host_name_is_waited_for(history: H
 def test_a_share_that_is_away_for_a_moment_makes_no_second_writer(history: History) -> None:
     lease = history.layout.lease
     away = lease.with_name("away")
-    with writer_elsewhere(history.home, "hold", "60") as writer:
+    with writer_elsewhere(history, "hold", "60") as writer:
         writer.wait_for_line("stopped")
         lease.rename(away)
         writer.wait_for_line("heartbeat of epoch 1 failed")
@@ -62,7 +62,7 @@ def test_a_writer_whose_share_stays_away_leaves_before_it_is_succeeded(history: 
     lease = history.layout.lease
     history.increment(rows(1))
     first = newest_epoch(lease)
-    with writer_elsewhere(history.home, "hold", "1") as writer:
+    with writer_elsewhere(history, "hold", "1") as writer:
         writer.wait_for_line("stopped")
         lease.rename(lease.with_name("away"))
         assert writer.wait_for_line("tidemill: ").startswith("LeaseLost")

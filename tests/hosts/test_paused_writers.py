@@ -34,7 +34,7 @@ def paused(
     """A writer elsewhere that is paused; in the end consumers have seen these ids, in order."""
     with (
         reading(history.layout) as reader,
-        writer_elsewhere(history.home, action, run_id, stop=stop) as writer,
+        writer_elsewhere(history, action, run_id, stop=stop) as writer,
     ):
         writer.pause()
         reader.look()
@@ -85,7 +85,7 @@ def test_a_row_that_a_paused_swap_moves_between_the_tables_is_always_in_one_of_t
     stop = "before tidemill.publish.delta.target:DeltaTarget.apply"
     with (
         reading(history.layout) as reader,
-        writer_elsewhere(history.home, "publish", "again", stop=stop) as writer,
+        writer_elsewhere(history, "publish", "again", stop=stop) as writer,
     ):
         writer.pause()
         reader.look()
@@ -136,7 +136,7 @@ def test_a_gate_that_was_paused_does_not_take_another_runs_increment_for_its_own
     history.batch(rows(1))
     layout = history.layout
     stop = "link increments/000001/sealed.json"
-    with writer_elsewhere(history.home, "seal", "elsewhere", stop=stop) as writer:
+    with writer_elsewhere(history, "seal", "elsewhere", stop=stop) as writer:
         writer.pause()
         with history.run("here").hold("gate") as held:
             assert seal(held, history.snapshot) == 1

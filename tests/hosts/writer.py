@@ -1,8 +1,9 @@
 """A writer on the other host: one action, stopped at a point of its own code.
 
-    python -m tests.hosts.writer HOST PLAYED HOME STOP ACTION [ARGUMENT...]
+    python -m tests.hosts.writer HOST PLAYED HOME BUCKET STOP ACTION [ARGUMENT...]
 
-`STOP` is `link <end of a path>` (before that document gets its name), `before <module>:<name>` or
+`BUCKET` is the URL of the root where that is in an object store, and empty otherwise. `STOP` is
+`link <end of a path>` (before that document gets its name), `before <module>:<name>` or
 `after <module>:<name>` (of a function, or of a class's method). There it says `stopped`, and goes
 on when it gets a line. At its end it says `ended`, and its outcome or the error of its report.
 """
@@ -27,16 +28,21 @@ from tidemill.storage import processes as process
 from tidemill.storage.lease import hold
 from tidemill.storage.run_context import RunContext
 
+CREATE = "tidemill.contract.objects.object_path:ObjectPath.create"
 
-def main(host: str, played: str, home: str, stop: str, action: str, *arguments: str) -> None:
+
+def main(
+    host: str, played: str, home: str, bucket: str, stop: str, action: str, *arguments: str
+) -> None:
     if played:
         _play(host)
     else:
         socket.sethostname(host)
     heartbeat.BEAT_SECONDS = 0.1
+    history = History(Path(home), bucket=bucket or None)
     if stop:
-        _stop_at(stop)
-    say(f"ended {ACTIONS[action](History(Path(home)), *arguments)}")
+        _stop_at(stop, in_bucket=bool(bucket))
+    say(f"ended {ACTIONS[action](history, *arguments)}")
 
 
 def _play(host: str) -> None:
@@ -56,13 +62,15 @@ def _wait() -> None:
     sys.stdin.readline()
 
 
-def _stop_at(stop: str) -> None:
+def _stop_at(stop: str, *, in_bucket: bool) -> None:
     when, _, where = stop.partition(" ")
-    owner, name = _named("os:link" if when == "link" else where)
+    # What gives a document its name, and where its path is among the arguments.
+    link, place = (CREATE, 0) if in_bucket else ("os:link", 1)
+    owner, name = _named(link if when == "link" else where)
     function = getattr(owner, name)
 
     def paused(*given: Any, **options: Any) -> Any:
-        if when == "before" or (when == "link" and str(given[1]).endswith(where)):
+        if when == "before" or (when == "link" and str(given[place]).endswith(where)):
             _wait()
         answer = function(*given, **options)
         if when == "after":

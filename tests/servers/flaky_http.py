@@ -46,10 +46,10 @@ class FlakyHttp:
 
             def do_GET(self) -> None:
                 if self.command not in proxy.methods:
-                    _answer(self, proxy.server, None)
+                    answer(self, proxy.server, content_of(self), None)
                     return
                 number, proxy.requests = proxy.requests, proxy.requests + 1
-                _answer(self, proxy.server, proxy.fault(number))
+                answer(self, proxy.server, content_of(self), proxy.fault(number))
 
             do_HEAD = do_POST = do_PUT = do_DELETE = do_GET
 
@@ -66,8 +66,18 @@ class FlakyHttp:
                 listener.shutdown()
 
 
-def _answer(request: BaseHTTPRequestHandler, server: str, fault: Fault | None) -> None:
-    sent = request.rfile.read(int(request.headers.get("Content-Length", 0)))
+def content_of(request: BaseHTTPRequestHandler) -> bytes:
+    """What the client has sent; read once."""
+    return request.rfile.read(int(request.headers.get("Content-Length", 0)))
+
+
+def answer(request: BaseHTTPRequestHandler, server: str, sent: bytes, fault: Fault | None) -> None:
+    """Pass a request on and answer it, or let that fail.
+
+    Args:
+        server: The address of the server.
+        sent: The content of the request.
+    """
     if fault in STATUS:
         request.send_response(STATUS[fault])
         request.send_header("Content-Length", "0")
@@ -80,20 +90,20 @@ def _answer(request: BaseHTTPRequestHandler, server: str, fault: Fault | None) -
         if fault != "careless" or name.lower() not in CONDITIONS:
             real.putheader(name, value)
     real.endheaders(sent or None)
-    answer = real.getresponse()
-    body = answer.read()
+    reply = real.getresponse()
+    body = reply.read()
     real.close()
     if fault == "lost":
         request.close_connection = True
         return
-    request.send_response(answer.status)
-    for name, value in answer.getheaders():
+    request.send_response(reply.status)
+    for name, value in reply.getheaders():
         if name.lower() not in ("transfer-encoding", "content-length", "connection"):
             request.send_header(name, value)
     length = str(len(body))
     if request.command == "HEAD":
-        length = answer.headers.get("Content-Length", "0")
-    if answer.status != HTTPStatus.NO_CONTENT:
+        length = reply.headers.get("Content-Length", "0")
+    if reply.status != HTTPStatus.NO_CONTENT:
         request.send_header("Content-Length", length)
     request.end_headers()
     request.wfile.write(body[: len(body) // 2] if fault == "cut" else body)

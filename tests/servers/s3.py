@@ -32,13 +32,14 @@ class S3(Server):
 
     Attributes:
         endpoint: Its address.
+        buckets: The folder that holds its buckets, each a folder of objects.
     """
 
     def __init__(self, *, signed: bool = True) -> None:
         (port,) = free_ports(1)
         self.endpoint = f"http://127.0.0.1:{port}"
         home = Path(tempfile.mkdtemp(prefix="tidemill-s3-"))
-        self._buckets = home / "buckets"
+        self.buckets = home / "buckets"
         java, jars = java_home(os.environ), resolve(["s3"])
         words = command(home, self.endpoint, LOGIN, PASSWORD, java, jars)
         if not signed:
@@ -62,7 +63,7 @@ class S3(Server):
     def fresh_bucket(self) -> str:
         """A bucket that was not there before."""
         name = f"bucket-{uuid4().hex}"
-        (self._buckets / name).mkdir()
+        (self.buckets / name).mkdir()
         return name
 
     def put(self, bucket: str, key: str, content: bytes) -> None:

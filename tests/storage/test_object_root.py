@@ -20,6 +20,8 @@ from tidemill.contract.objects.errors import ObjectStoreRefuses, ObjectStoreUnre
 from tidemill.contract.objects.object_path import path_of
 from tidemill.storage import documents, heartbeat
 from tidemill.storage.conditional_put import NoConditionalPut
+from tidemill.storage.epochs import use_up
+from tidemill.storage.folders import claim_folder
 from tidemill.storage.lease import Released, current_holder, hold, newest_epoch
 from tidemill.storage.root_identity import (
     PipelineFolderLost,
@@ -158,6 +160,44 @@ def test_heartbeats_go_on_when_the_store_is_back(s3: S3, monkeypatch: pytest.Mon
             sent = proxy.requests
             wait_for(lambda: proxy.requests > sent + 2)
             lease.check()
+
+
+def test_epochs_that_were_given_out_before_the_lease_was_lost_are_used_up(root: Path) -> None:
+    folder = root / "orders" / "lease"
+    assert use_up(folder, 4, "repair") == 4
+    with hold(folder, step="gate", run_id="next") as lease:
+        assert lease.epoch == 5
+
+
+def test_of_processes_that_claim_a_folder_one_has_it(root: Path) -> None:
+    folder = root / "checkpoints" / "live-0002"
+    barrier = Barrier(4)
+    refused = []
+
+    def claim() -> None:
+        barrier.wait()
+        try:
+            claim_folder(folder)
+        except FileExistsError as error:
+            refused.append(error)
+
+    threads = [Thread(target=claim) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 3
+
+
+def test_a_claim_is_ours_although_the_answer_to_it_was_lost(
+    s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FlakyHttp(s3.endpoint, failing("lost", 1), methods=WRITES).up() as proxy:
+        folder = path_of(new_root(s3, monkeypatch, proxy.endpoint)) / "live-0002"
+        claim_folder(folder)
+        assert proxy.requests > 1
+        with pytest.raises(FileExistsError):
+            claim_folder(folder)
 
 
 def test_only_init_makes_a_root_in_a_bucket(root: Path) -> None:

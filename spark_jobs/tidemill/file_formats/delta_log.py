@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tidemill.file_formats.delta_table import options_at
+from tidemill.contract.objects.object_path import ObjectPath
 
 LOG = "_delta_log"
 # The digits of a version in a log file's name.
@@ -16,10 +16,13 @@ DIGITS = 20
 
 def has_table(path: Path) -> bool:
     """Whether readers find a Delta table at a path."""
+    if isinstance(path, ObjectPath):
+        # While delta-rs asks a store for it no other thread of this process runs, so that a slow
+        # answer would stop the heartbeat (deltalake 1.6.6).
+        return (path / LOG).is_dir() and torn_first_entry(path) is None
     from deltalake import DeltaTable
 
-    there = DeltaTable.is_deltatable(str(path), storage_options=options_at(path))
-    return there and torn_first_entry(path) is None
+    return DeltaTable.is_deltatable(str(path)) and torn_first_entry(path) is None
 
 
 def torn_first_entry(path: Path) -> Path | None:

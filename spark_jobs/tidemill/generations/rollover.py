@@ -19,6 +19,7 @@ from tidemill.spark_logs.compactible_log import compactible_log
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
+from tidemill.storage.folders import claim_folder
 
 
 class SourceLogUncut(Refused):
@@ -67,7 +68,7 @@ def build_rollover(pipeline: Pipeline, generation: Generation) -> str:
     _refuse_unknown_logs(pipeline, generation)
     name = next_generation(pipeline.layout)
     # No other process builds it under the same name, not even one that lost its lease.
-    pipeline.layout.checkpoint(name).mkdir(parents=True)
+    claim_folder(pipeline.layout.checkpoint(name))
     build_fork(
         pipeline,
         generation,

@@ -6,7 +6,6 @@ with it, unchanged since, or one of the same bytes. If not, the batches themselv
 """
 
 import hashlib
-import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_index import InputIndex, write_index
 from tidemill.storage import documents
-from tidemill.storage.folders import put_file
+from tidemill.storage.folders import copy_file, put_file
 from tidemill.storage.sync import make_folder, sync
 
 # A run reads at most as many settled batches as this, and a record is written once in as many.
@@ -162,7 +161,7 @@ def inherit_settled(ledger: Path, to: Path, last: int) -> None:
     make_folder(folder_of(to))
     place = index_of(to, found)
     try:
-        shutil.copyfile(index_of(ledger, found), place)
+        copy_file(index_of(ledger, found), place)
     except FileNotFoundError:
         return
     sync([place], to)

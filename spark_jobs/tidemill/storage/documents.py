@@ -193,11 +193,14 @@ def numbers(folder: Path) -> list[int]:
 
 
 def _named(folder: Path, suffix: str) -> Iterator[tuple[int, str]]:
-    if folder.is_dir():
-        for name in names_in(folder):
-            number = name.removesuffix(suffix)
-            if name.endswith(suffix) and number.isdecimal():
-                yield int(number), name
+    try:
+        names = names_in(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name in names:
+        number = name.removesuffix(suffix)
+        if name.endswith(suffix) and number.isdecimal():
+            yield int(number), name
 
 
 def exists(folder: Path, number: int) -> bool:

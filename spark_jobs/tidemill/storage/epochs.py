@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import LeaseLost
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.storage import documents
 from tidemill.storage.lease import TIME_LIMIT_SECONDS, Holder, acquire, release
 from tidemill.storage.processes import launcher, this_process
@@ -78,6 +79,8 @@ def _fill(folder: Path, first: int, last: Holder) -> None:
 
 def _linked(source: Path, path: Path) -> bool:
     """Give a document another name; False where that is taken, or it has as many as it may have."""
+    if isinstance(path, ObjectPath):
+        return path.create(source.read_bytes())
     try:
         os.link(source, path)
     except OSError as error:

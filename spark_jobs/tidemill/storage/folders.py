@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EEXIST
 from pathlib import Path
 from stat import S_ISDIR
 from tempfile import NamedTemporaryFile
@@ -12,6 +14,8 @@ from typing import NamedTuple
 from tidemill.contract.objects.object_path import ObjectPath, ObjectStat
 
 Stat = os.stat_result | ObjectStat
+# Spark and readers of tables pass over a name with a dot.
+CLAIM = ".claim"
 
 
 class Entry(NamedTuple):
@@ -86,6 +90,23 @@ def copy_file(source: Path, target: Path) -> None:
         source.client.copy(source.key, target.key)
     else:
         shutil.copy2(source, target)
+
+
+def claim_folder(folder: Path) -> None:
+    """Make a folder that only one process can make.
+
+    In an object store it then holds a file, which says nothing.
+
+    Raises:
+        FileExistsError: it is there, or another process made it at the same time.
+    """
+    if not isinstance(folder, ObjectPath):
+        folder.mkdir(parents=True)
+        return
+    claim, own = folder / CLAIM, uuid.uuid4().hex.encode()
+    # It may be ours although it was there: the answer to a put that is repeated was lost.
+    if folder.is_dir() or not (claim.create(own) or claim.read_bytes() == own):
+        raise FileExistsError(EEXIST, os.strerror(EEXIST), str(folder))
 
 
 def rename_folder(folder: Path, to: Path) -> None:

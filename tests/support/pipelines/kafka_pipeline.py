@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from deltalake import DeltaTable
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import KafkaClient, Record
 from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
+from tests.support.table_reader import read_rows
 
 SCHEMA = "id string, quantity int, at timestamp"
 SUITE: dict[str, Any] = {
@@ -111,10 +111,10 @@ class KafkaPipeline(OrdersPipeline):
 
     def rows(self) -> list[dict[str, Any]]:
         """The published rows."""
-        return _rows(self.layout.table)
+        return read_rows(self.layout.table)
 
     def rejected_rows(self) -> list[dict[str, Any]]:
-        return _rows(self.layout.rejected)
+        return read_rows(self.layout.rejected)
 
     def assert_orders(self, last: int, first: int = 0) -> None:
         """The orders `first` to `last - 1` were published, each once."""
@@ -130,10 +130,3 @@ def order(number: int) -> str:
     return json.dumps(
         {"id": f"o{number}", "quantity": number % 7, "at": f"2026-03-0{number % 3 + 1} 10:00:00"}
     )
-
-
-def _rows(table: Path) -> list[dict[str, Any]]:
-    if not DeltaTable.is_deltatable(str(table)):
-        return []
-    rows: list[dict[str, Any]] = DeltaTable(table).to_pyarrow_table().to_pylist()
-    return rows
