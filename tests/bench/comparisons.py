@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -19,6 +21,7 @@ from tests.bench.results import Comparison, Side
 from tests.bench.sides import FileSides
 from tests.bench.template import FEW, TemplateSides
 from tidemill.contract.layout import Layout
+from tidemill.gate.gx_internals import quick_import
 
 SHORT = 30
 YEAR = 365
@@ -60,6 +63,7 @@ def _of_files(bench: FileSides, megabytes: float) -> Iterator[Comparison]:
         "whole small increment / spark-submit, then GX on Spark", partial(small_increment, bench)
     )
     yield Comparison("nothing to do / availableNow without data", partial(nothing_to_do, bench))
+    yield Comparison("import of Great Expectations by the gate / whole", imports_of_gx)
 
 
 def ingest_alone(bench: FileSides, megabytes: float) -> tuple[Side, Side]:
@@ -94,6 +98,16 @@ def nothing_to_do(bench: FileSides) -> tuple[Side, Side]:
         lambda: cost_of([bench.step("doctor", "again")], bench.environ),
         lambda: cost_of([bench.hand_written("ingest")], bench.environ),
     )
+
+
+def imports_of_gx() -> tuple[Side, Side]:
+    """The import in a process of its own."""
+
+    def cost(program: str) -> Side:
+        return lambda: cost_of([[sys.executable, "-c", program]], os.environ)
+
+    ours = f"from {quick_import.__name__} import import_great_expectations as run; run()"
+    return cost(ours), cost("import great_expectations")
 
 
 def _of_a_group(sides: GroupSides) -> Iterator[Comparison]:

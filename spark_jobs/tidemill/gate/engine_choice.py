@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tidemill.gate.columns import Column, parse_columns
 from tidemill.gate.equivalence import obstacle
+from tidemill.gate.gx_internals.quick_import import import_great_expectations
 from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Expectation, Suite
 from tidemill.increments.judgement import EngineName
@@ -80,6 +81,7 @@ def _obstacle(suite: Suite, expectation: Expectation, columns: Mapping[str, Colu
     if expectation.type not in suite.own:
         return obstacle(expectation, columns)
     # Here and not above: it imports Great Expectations, which costs seconds.
+    import_great_expectations()
     from tidemill.gate.own_expectations import obstacle_of_own
 
     return obstacle_of_own(suite, expectation, columns)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.gate.engine_choice import Engine
+from tidemill.gate.gx_internals.quick_import import import_great_expectations
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Expectation, Suite
 from tidemill.increments.judgement import ExpectationOutcome, Judgement
@@ -64,6 +65,7 @@ def judge(
             reason="empty",
         )
     # Here and not above: importing Great Expectations costs seconds.
+    import_great_expectations()
     from tidemill.gate import data_docs, validation
 
     validated = validation.validate(sample, frame, suite, engine, samples=samples, mask=mask)

@@ -4,6 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from tidemill.gate.gx_internals.quick_import import import_great_expectations
 from tidemill.gate.suite import Suite, SuiteError, load_suite
 from tidemill.increments.increments import Verdict
 from tidemill.storage.run_context import RunContext
@@ -64,6 +65,7 @@ def _missed(run: RunContext, verdict: Verdict, suite: Suite, judged: str | None)
     except ValueError as error:
         return (f"{project.file} cannot be read: {error}",)
     # Here and not above: it imports Great Expectations, which costs seconds.
+    import_great_expectations()
     from tidemill.gate.delivery import Delivery
 
     return Delivery(

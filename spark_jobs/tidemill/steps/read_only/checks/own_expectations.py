@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from tidemill.gate.gx_internals.quick_import import import_great_expectations
 from tidemill.gate.suite import SuiteError, load_suite
 from tidemill.steps.read_only.checks.problem import Problem, line_of
 from tidemill.steps.read_only.checks.suite import (
@@ -25,6 +26,7 @@ def problems_of_own(path: Path) -> Iterator[Problem]:
     if not suite.own:
         return
     # Here and not above: it imports Great Expectations, which costs seconds.
+    import_great_expectations()
     from tidemill.gate.own_expectations import arguments_of_own, import_own, lacks_on_spark
 
     try:
