@@ -62,15 +62,16 @@ def _parser() -> argparse.ArgumentParser:
 def _summarise(results: Results) -> None:
     if not results.found:
         return
-    table = Table("comparison", "this", "against that", "ratio wall", "ratio CPU")
+    table = Table("comparison", "this", "against that", "ratio wall", "ratio CPU", "last CPU")
     for result in results.found:
-        ratio = result.ratio
+        ratio, last = result.ratio, results.last_ratio(result.name)
         table.add_row(
             result.name,
             text_of(result.ours),
             text_of(result.theirs),
             f"{ratio.wall:.2f}",
             f"{ratio.cpu:.2f}",
+            "" if last is None else f"{last.cpu:.2f}",
         )
     Console().print(table)
     for result in results.found:

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.bench.measure import Cost
 from tests.bench.sides import CORES
@@ -47,11 +48,15 @@ class Results:
     Args:
         file: Where they are kept as JSON; replaced after each of them.
         runs: Pairs of each comparison.
+
+    Attributes:
+        last: Name -> what the file held before; what is not measured again stays in it.
     """
 
     def __init__(self, file: Path, runs: int) -> None:
         self.file = file
         self.runs = runs
+        self.last = {one["name"]: one for one in _read(file)}
         self.found: list[Result] = []
 
     def measure(self, comparison: Comparison) -> None:
@@ -73,13 +78,25 @@ class Results:
         )
         self.found.append(result)
         self._keep()
-        say(f"  ratio: {result.ratio.wall:.2f} by the clock, {result.ratio.cpu:.2f} in CPU-seconds")
+        last = self.last_ratio(comparison.name)
+        before = "" if last is None else f" ({last.cpu:.2f} the last time)"
+        ratio = f"{result.ratio.wall:.2f} by the clock, {result.ratio.cpu:.2f} in CPU-seconds"
+        say(f"  ratio: {ratio}{before}")
+
+    def last_ratio(self, name: str) -> Cost | None:
+        """The ratio of a comparison that was kept before this run; None for a new one."""
+        return Cost(**self.last[name]["ratio"]) if name in self.last else None
 
     def _keep(self) -> None:
+        kept = self.last | {result.name: asdict(result) for result in self.found}
         self.file.parent.mkdir(parents=True, exist_ok=True)
         draft = self.file.with_name(f".{self.file.name}")
-        draft.write_text(json.dumps([asdict(result) for result in self.found], indent=1))
+        draft.write_text(json.dumps([*kept.values()], indent=1))
         draft.replace(self.file)
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    return json.loads(file.read_bytes()) if file.is_file() else []
 
 
 def say(line: str) -> None:

@@ -47,6 +47,25 @@ def test_a_result_outlives_the_failure_of_the_next(
     ]
 
 
+def test_a_result_is_compared_with_the_last_one_and_the_others_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bench.json"
+    first = Results(file, runs=1)
+    first.measure(Comparison("small", sides))
+    first.measure(Comparison("great", sides))
+    capsys.readouterr()
+    again = Results(file, runs=1)
+    again.measure(Comparison("small", lambda: (slow, fast)))
+    again.measure(Comparison("new", sides))
+    assert again.last_ratio("small") == Cost(wall=0.25, cpu=0.5)
+    assert again.last_ratio("new") is None
+    kept = {one["name"]: one["ratio"]["cpu"] for one in json.loads(file.read_text())}
+    assert kept == {"small": 2.0, "great": 0.5, "new": 0.5}
+    ratios = [line for line in capsys.readouterr().out.splitlines() if "ratio" in line]
+    assert ["0.50 the last time" in line for line in ratios] == [True, False]
+
+
 def test_missing_jars_are_said_before_anything_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
