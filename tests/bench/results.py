@@ -96,7 +96,8 @@ class Results:
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
-    return json.loads(file.read_bytes()) if file.is_file() else []
+    kept: list[dict[str, Any]] = json.loads(file.read_bytes()) if file.is_file() else []
+    return kept
 
 
 def say(line: str) -> None:
