@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from deltalake import DeltaTable, Transaction
 
 from tidemill.contract.layout import Layout
+from tidemill.file_formats.delta_table import commits_of
 from tidemill.journal.journal import Event
 from tidemill.journal.takeovers import lineage
 from tidemill.publish.target import NotOurTurn
@@ -99,7 +100,7 @@ class TakeBackPosition(DeltaPosition):
         if table is None:
             return True
         seq, said = str(self.event.seq), (ADDED, TAKEN_BACK)
-        words = (one for entry in table.history() for one in said if entry.get(one) == seq)
+        words = (one for entry in commits_of(table) for one in said if entry.get(one) == seq)
         return next(words, TAKEN_BACK) == TAKEN_BACK
 
     def check(self, table: DeltaTable | None) -> None:

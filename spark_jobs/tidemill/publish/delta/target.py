@@ -14,7 +14,7 @@ from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from tidemill.contract.layout import Layout
-from tidemill.file_formats.delta_table import open_table, options_at
+from tidemill.file_formats.delta_table import commits_of, open_table, options_at
 from tidemill.file_formats.parquet import read_footers
 from tidemill.journal.journal import Event
 from tidemill.publish.delta import commit
@@ -75,7 +75,7 @@ class DeltaTarget:
         """
         table = open_table(self.layout.table)
         own = commit_identity(event)
-        for entry in table.history():
+        for entry in commits_of(table):
             if own.items() <= entry.items():
                 return int(entry["version"])
         counted = f"batch {event.last} of {event.generation}"
