@@ -13,11 +13,13 @@ from typer.testing import CliRunner
 
 from tests.e2e.recompute.test_fork import MENDED, SUITE, counted, fed, published, without_wrong
 from tests.e2e.test_rollover import CASES, FILES, flow_of, run_with_files
+from tests.servers.flaky_http import Fault, FlakyHttp
 from tests.servers.kafka import Broker
 from tests.servers.s3 import S3
 from tests.support.bucket_pipeline import in_bucket
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tests.support.pipelines.pipeline_folder import PipelineFolder
 from tests.support.pipelines.recompute_requests import ask
 from tests.support.pipelines.sales_pipeline import DDL, SPEC, TRANSFORM, row, sale
@@ -32,6 +34,7 @@ from tidemill.steps.ingest_group import ingest_group
 
 AnyPipeline = TypeVar("AnyPipeline", bound=PipelineFolder)
 MoveIn = Callable[[Any], Any]
+EVERY = ("GET", "HEAD", "PUT", "POST", "DELETE")
 
 
 @pytest.fixture
@@ -45,6 +48,11 @@ def move_in(s3: S3, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Mov
         return pipeline
 
     return move
+
+
+def every_seventh(number: int) -> Fault | None:
+    kinds: list[Fault] = ["broken", "lost", "busy"]
+    return kinds[number // 7 % 3] if number % 7 == 3 else None
 
 
 def tidemill(*words: str) -> tuple[int, Any]:
@@ -155,3 +163,21 @@ def test_a_group_shares_an_application(tmp_path: Path, move_in: MoveIn) -> None:
             assert flow.step("publish", run).outcome is Outcome.DONE
     assert plain.published("word") == [("tide",)] * 2
     assert counting.published("word", "count") == [("tide", 2)]
+
+
+def test_a_whole_run_over_a_network_that_fails_loses_and_doubles_nothing(
+    tmp_path: Path, s3: S3, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FlakyHttp(s3.endpoint, every_seventh, methods=EVERY).up_apart() as proxy:
+        mill = in_bucket(OrdersPipeline(tmp_path), s3, spark, monkeypatch, proxy.endpoint)
+        for day in (1, 3):
+            mill.deliver_days(range(day, day + 2), rows=3)
+            for again in range(4):
+                ended = [*mill.run(f"day-{day}").values()][-1]
+                if ended.outcome is Outcome.DONE:
+                    break
+                # What a network does is never a reason to ask a person.
+                assert ended.transient, (again, ended.error)
+            assert ended.outcome is Outcome.DONE
+            mill.assert_whole()
+    assert proxy.requests > 100

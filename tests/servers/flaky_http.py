@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Literal
 from urllib.parse import urlsplit
@@ -16,6 +18,7 @@ from urllib.parse import urlsplit
 # of the real answer, `lost` no answer to a request that was done, `forbidden` an answer 403,
 # `careless` the answer of a server that ignores the headers If-Match and If-None-Match.
 Fault = Literal["busy", "broken", "cut", "lost", "forbidden", "careless"]
+SPAWN = get_context("spawn")
 CONDITIONS = ("if-match", "if-none-match")
 STATUS = {"busy": 503, "broken": 500, "forbidden": 403}
 
@@ -64,6 +67,30 @@ class FlakyHttp:
                 yield self
             finally:
                 listener.shutdown()
+
+    @contextmanager
+    def up_apart(self) -> Iterator[FlakyHttp]:
+        """As `up`, in a process of its own; `fault` is a function of a module.
+
+        While some functions of delta-rs ask a store, no other thread of their process runs.
+        """
+        ours, theirs = SPAWN.Pipe()
+        process = SPAWN.Process(target=_serve, args=(self, theirs), daemon=True)
+        process.start()
+        self.endpoint = ours.recv()
+        try:
+            yield self
+        finally:
+            ours.send("end")
+            self.requests = ours.recv()
+            process.join()
+
+
+def _serve(proxy: FlakyHttp, control: Connection) -> None:
+    with proxy.up():
+        control.send(proxy.endpoint)
+        control.recv()
+        control.send(proxy.requests)
 
 
 def content_of(request: BaseHTTPRequestHandler) -> bytes:
