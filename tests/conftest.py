@@ -16,7 +16,7 @@ from tests.support.histories.history_builder import History, reject, rows
 from tests.support.shown_errors import expected_of, seen
 from tests.support.spec_text import minimal, parse
 from tests.support.tiers import Recorder, first_tier, marks_of, recorded, units_of
-from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
+from tests.support.warehouse import WAREHOUSES, Warehouse
 from tidemill.contract.objects.object_path import path_of
 from tidemill.toolchain.jars import jars_of
 from tidemill.toolchain.java import java_home
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from tests.servers.kafka import Broker
     from tests.servers.mariadb import MariaDB
+    from tests.servers.mysql import MySql
     from tests.servers.postgres import Postgres
     from tests.servers.s3 import S3
 
@@ -203,11 +204,29 @@ def mariadb() -> Iterator[MariaDB]:
         yield mariadb
 
 
-@pytest.fixture(params=["postgres", "mariadb"])
+@pytest.fixture(scope="session")
+def mysql() -> Iterator[MySql]:
+    """One MySQL for all tests that do not stop it; each asks for a fresh database.
+
+    Without a C compiler the test is skipped, but never where CI runs it.
+    """
+    from tests.faults.library import NoCompiler
+    from tests.servers.mysql import MySql
+
+    try:
+        server = MySql()
+    except NoCompiler as reason:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(reason))
+    with server as mysql:
+        yield mysql
+
+
+@pytest.fixture(params=["postgres", "mariadb", "mysql"])
 def warehouse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
     """An empty database on each of the servers, with its connection in the environment."""
-    kinds = {"postgres": PostgresWarehouse, "mariadb": MariaDbWarehouse}
-    found = kinds[request.param](request.getfixturevalue(request.param))
+    found = WAREHOUSES[request.param](request.getfixturevalue(request.param))
     monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", found.connection)
     return found
 

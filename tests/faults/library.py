@@ -26,25 +26,35 @@ class NoCompiler(Exception):
     """Nothing here compiles C, or nothing preloads a library."""
 
 
+def compiler() -> str:
+    """The C compiler of this machine.
+
+    Raises:
+        NoCompiler: there is no C compiler, or this is not Linux.
+    """
+    found = shutil.which("cc")
+    if sys.platform != "linux" or found is None:
+        raise NoCompiler(
+            "The tests build C libraries for Linux: they need Linux and a C compiler named `cc`, "
+            "such as `apt install gcc libc6-dev`."
+        )
+    return found
+
+
 def built(source: Path) -> Path:
     """The shared library of a C file, compiled unless that was done before.
 
     Raises:
         NoCompiler: there is no C compiler, or this is not Linux.
     """
-    compiler = shutil.which("cc")
-    if sys.platform != "linux" or compiler is None:
-        raise NoCompiler(
-            "The fault injector is a C library that Linux preloads: it needs Linux and a C "
-            "compiler named `cc`, such as `apt install gcc libc6-dev`."
-        )
+    program = compiler()
     content = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
     library = BUILT / f"{source.stem}-{content}.so"
     if not library.exists():
         BUILT.mkdir(parents=True, exist_ok=True)
         draft = library.with_name(f".{library.name}.{os.getpid()}")
         options = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-        command = [compiler, *options, "-o", str(draft), str(source), "-ldl"]
+        command = [program, *options, "-o", str(draft), str(source), "-ldl"]
         subprocess.run(command, check=True)
         draft.replace(library)
     return library

@@ -13,7 +13,7 @@ import yaml
 from tests.support.histories.history_builder import History
 from tests.support.histories.net_history_builder import COUNTS, NetHistory, count, hour
 from tests.support.iceberg_catalogue import Catalogue
-from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse
+from tests.support.warehouse import WAREHOUSES
 from tidemill.contract.errors import SpecError
 from tidemill.contract.report import Outcome
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tests.servers.postgres import Postgres
 
 MATRIX = yaml.safe_load((Path(__file__).parents[1] / "matrix.yaml").read_text())["targets"]
-WAREHOUSES = {"postgres": PostgresWarehouse, "mariadb": MariaDbWarehouse}
 INCREMENTS = (
     [count("open", 1, 1), count("close", 1, 1)],
     [count("open", 1, 4)],

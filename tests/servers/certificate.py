@@ -8,17 +8,22 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
+CURVE = ec.SECP256R1()
 
-def make_certificate(folder: Path) -> Path:
+
+def make_certificate(folder: Path, *, with_rsa: bool = False) -> Path:
     """Write a new key with its certificate to `server.pem`.
+
+    Args:
+        with_rsa: Make an RSA key, which takes longer, for servers that know no elliptic curves.
 
     Returns:
         The file with the certificate alone, `trusted.pem`: what clients trust.
     """
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = rsa.generate_private_key(65537, 2048) if with_rsa else ec.generate_private_key(CURVE)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)
     names: list[x509.GeneralName] = [

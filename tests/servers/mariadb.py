@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import secrets
 import subprocess
-import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any
 
-import pymysql
-from pymysql.connections import Connection
-from pymysql.cursors import Cursor
-
-from tests.servers.certificate import make_certificate
-from tests.servers.ports import free_ports
+from tests.servers.mysql_protocol import MySqlProtocolServer
 from tests.servers.programs import programs_of
-from tests.servers.server import Server
 
 # What was committed outlives a crash of the server, not one of the machine.
 SETTINGS = (
@@ -49,73 +39,23 @@ GRANT ALL ON *.* TO '{user}'@'127.0.0.1' WITH GRANT OPTION;
 """
 
 
-class MariaDB(Server):
-    """A server of our own; in a `with` statement it is up.
+class MariaDB(MySqlProtocolServer):
+    """A MariaDB of our own.
 
     Args:
-        user: Who may do everything.
-        password: The password of that user; made up where not given.
-
-    Attributes:
-        trusted: The certificate that clients trust, a PEM file, where they want TLS.
+        user: As for every such server.
+        password: Likewise.
     """
 
-    host = "127.0.0.1"
-
     def __init__(self, user: str = "tidemill", password: str | None = None) -> None:
-        self.home = Path(tempfile.mkdtemp(prefix="tidemill-mariadb-"))
-        (self.port,) = free_ports(1)
-        self.user = user
-        self.password = password or secrets.token_urlsafe(24)
-        self._numbers = itertools.count(1)
-        self.trusted = make_certificate(self.home)
+        super().__init__("mariadb", user, password)
+
+    def _initialised(self) -> list[str | Path]:
         programs = programs_of("mariadb", _unpack)
-        places = (
-            f"basedir={programs}",
-            f"lc-messages-dir={programs / 'share'}",
-            f"character-sets-dir={programs / 'share' / 'charsets'}",
-            f"datadir={self.home / 'data'}",
-            f"pid-file={self.home / 'server.pid'}",
-            f"socket={self.home / 'socket'}",
-            f"port={self.port}",
-            # It would else make a key of its own at every start, which takes seconds.
-            f"ssl-cert={self.home / 'server.pem'}",
-            f"ssl-key={self.home / 'server.pem'}",
-            "user=root",
-        )
-        options = (f"--{each}" for each in (*places, *SETTINGS))
-        command = [programs / "bin" / "mariadbd", "--no-defaults", *options]
+        options = (*self._places(programs), *(f"--{each}" for each in SETTINGS))
+        command: list[str | Path] = [programs / "bin" / "mariadbd", "--no-defaults", *options]
         self._initialise(command, programs / "share")
-        super().__init__(command, self.home)
-
-    def parameters(self, database: str | None = None) -> dict[str, Any]:
-        """What PyMySQL's `connect` takes."""
-        return {
-            "host": self.host,
-            "port": self.port,
-            "user": self.user,
-            "password": self.password,
-            "database": database,
-        }
-
-    def connect(self, database: str | None = None) -> Connection[Cursor]:
-        """A connection that commits each statement by itself."""
-        return pymysql.connect(**self.parameters(database), autocommit=True, local_infile=True)
-
-    def fresh_database(self) -> str:
-        """The name of a new and empty database."""
-        name = f"test_{next(self._numbers)}"
-        with self.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(f"CREATE DATABASE {name}")
-        return name
-
-    def answers(self) -> bool:
-        """Whether it lets us in."""
-        try:
-            self.connect().close()
-        except pymysql.OperationalError:
-            return False
-        return True
+        return command
 
     def _initialise(self, command: list[str | Path], share: Path) -> None:
         (self.home / "data" / "mysql").mkdir(parents=True)

@@ -50,7 +50,7 @@ org.mill:wheel:2.0 -
 [stone]
 org.mill:stone:1.0 -
 """
-TEST_SERVERS = ("broker", "postgres", "mariadb", "s3")
+TEST_SERVERS = ("broker", "postgres", "mariadb", "mysql", "s3")
 
 
 class Disk:

@@ -118,7 +118,10 @@ class PostgresTarget(DatabaseTarget):
 
 
 class MariaDbTarget(DatabaseTarget):
-    """A table in MariaDB; MySQL speaks the same protocol and was not tried."""
+    """A table in MariaDB, or in MySQL 8 or newer.
+
+    Where texts are keys, MySQL before 8.0.17 refuses those that end with a space.
+    """
 
     kind: Literal["mariadb"]
 

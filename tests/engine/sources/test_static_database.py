@@ -1,4 +1,4 @@
-"""Static inputs from PostgreSQL and MariaDB: the rows of a query, copied as Parquet."""
+"""Static inputs from PostgreSQL, MariaDB and MySQL: the rows of a query, copied as Parquet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
+from tests.support.warehouse import WAREHOUSES, Warehouse
 from tidemill.contract.connections.airflow import ConnectionMissing
 from tidemill.engine.sources.static_database import (
     COPY,
@@ -28,11 +28,10 @@ SCHEMA = "id int, name string, price decimal(8,2), born date, seen timestamp"
 QUERY = "SELECT id, name, price, born, seen FROM customers ORDER BY id"
 
 
-@pytest.fixture(params=["postgres", "mariadb"])
+@pytest.fixture(params=["postgres", "mariadb", "mysql"])
 def warehouse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
     """A database with a table of customers on each of the servers."""
-    kinds = {"postgres": PostgresWarehouse, "mariadb": MariaDbWarehouse}
-    found = kinds[request.param](request.getfixturevalue(request.param))
+    found = WAREHOUSES[request.param](request.getfixturevalue(request.param))
     monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", found.connection)
     time = "timestamptz" if request.param == "postgres" else "datetime(6)"
     found.execute(

@@ -205,7 +205,7 @@ def test_the_whole_table_is_one_partition(make_history: Make, warehouse: Warehou
     assert warehouse.ids() == history.ids() == [3]
 
 
-@pytest.mark.parametrize("warehouse", ["mariadb"], indirect=True)
+@pytest.mark.parametrize("warehouse", ["mariadb", "mysql"], indirect=True)
 def test_values_differ_by_case_whatever_the_columns_collation(
     make_history: Make, warehouse: Warehouse
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -113,18 +115,42 @@ def test_a_key_that_is_null_is_refused(make_history: Make, warehouse: Warehouse)
     assert warehouse.ids() == []
 
 
+@pytest.mark.parametrize("padded", [True, False])
 def test_keys_differ_by_case_and_by_trailing_space(
-    make_history: Make, warehouse: Warehouse
+    make_history: Make, warehouse: Warehouse, padded: bool
 ) -> None:
     target = warehouse.target(mode="upsert")
     history = make_history(output=", keys: [text]", more=f"publish: [{target}]")
-    keys = ["a", "A", "a ", "ä", "", "é", "e\u0301", "🙂"]
+    keys = ["a", "A", *(["a "] if padded else []), "ä", "", "é", "e\u0301", "🙂"]
     history.increment([row(n, text=text) for n, text in enumerate(keys)])
     history.increment([row(n + 100, text=text) for n, text in enumerate(keys)])
-    assert history.publish().outcome is Outcome.DONE
+    report = history.publish()
+    if padded and not warehouse.tells_padded_keys_apart():
+        assert error_of(report)["code"] == "CollationUnfit"
+        assert warehouse.ids() == []
+        return
+    assert report.outcome is Outcome.DONE
     assert {text: n for n, text in warehouse.rows("id", "text")} == {
         text: n + 100 for n, text in enumerate(keys)
     }
+
+
+@pytest.mark.parametrize("warehouse", ["mysql"], indirect=True)
+def test_mysqls_own_kind_of_password_is_enough_without_tls(
+    make_history: Make, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The server remembers the password of a user who logged in before.
+    user, password = f"first_{warehouse.database}", secrets.token_urlsafe(12)
+    login = f"'{user}'@'127.0.0.1'"
+    warehouse.execute(f"CREATE USER {login} IDENTIFIED WITH caching_sha2_password BY '{password}'")
+    warehouse.execute(f"GRANT ALL ON {warehouse.database}.* TO {login}")
+    given = {**json.loads(warehouse.connection), "login": user, "password": password}
+    given["extra"] = json.dumps({"ssl_disabled": True})
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(given))
+    history = make_history(more=f"publish: [{warehouse.target()}]")
+    history.increment(rows(1))
+    assert history.publish().outcome is Outcome.DONE
+    assert warehouse.ids() == [1]
 
 
 def test_a_target_that_is_not_delta_can_be_the_head(

@@ -28,8 +28,9 @@ EXTRAS = frozenset(
     }
 )
 
-# Codes of errors: cannot connect, gone away, lost; not allowed in, no such database.
-UNREACHABLE = (2002, 2003, 2006, 2013, 2055, 1044, 1045, 1049, 1053, 1130, 1927)
+# Codes of errors: cannot connect, gone away, lost; not allowed in, no such database. The last two
+# are MariaDB's and MySQL's own for a connection that the server ended.
+UNREACHABLE = (2002, 2003, 2006, 2013, 2055, 1044, 1045, 1049, 1053, 1130, 1927, 4031)
 
 
 class MariaDbSettingRefused(UsageError):

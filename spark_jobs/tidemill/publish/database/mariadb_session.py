@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
@@ -24,8 +25,11 @@ from tidemill.spec.database_names import MARIADB_KEY, unfit_for_mariadb
 
 # The size of one INSERT in bytes; smaller where the server takes less.
 STATEMENT_BYTES = 8 * 2**20
-# No upper case equals its lower case, and no trailing space is passed over.
-COLLATIONS = {"mariadb": "utf8mb4_nopad_bin", "mysql": "utf8mb4_0900_bin"}
+# To which only equal texts are equal: MariaDB's, and MySQL's since 8.0.17. MariaDB 11.4 has one of
+# MySQL's name too, to which spaces at the end do not count: its own is the first.
+EXACT_COLLATIONS = ("utf8mb4_nopad_bin", "utf8mb4_0900_bin")
+# In an older MySQL: no upper case equals its lower case, but spaces at the end do not count.
+PADDED_COLLATION = "utf8mb4_bin"
 TYPES = {
     "bool": "tinyint(1)",
     "int8": "tinyint",
@@ -63,9 +67,14 @@ class MariaDbSession(Session):
         super().__init__(database, table, storable)
         self.connected = connected
         self.temporary = f"{self.quoted(database)}.{STAGING}"
-        ((version, largest),) = self.execute("SELECT version(), @@max_allowed_packet")
-        kind = "mariadb" if "MariaDB" in version else "mysql"
-        self.collation = COLLATIONS[kind]
+        ((largest,),) = self.execute("SELECT @@max_allowed_packet")
+        known = self.execute(
+            "SELECT COLLATION_NAME FROM information_schema.COLLATIONS "
+            "WHERE COLLATION_NAME IN (%s, %s)",
+            EXACT_COLLATIONS,
+        )
+        exact = (name for name in EXACT_COLLATIONS if (name,) in known)
+        self.collation = next(exact, PADDED_COLLATION)
         self.options = f"ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE {self.collation}"
         self.head_options = self.options
         self.execute("SET SESSION time_zone = '+00:00', innodb_lock_wait_timeout = 30")
@@ -159,6 +168,13 @@ class MariaDbSession(Session):
                     taken += cursor.execute(start + values)
         return taken
 
+    def stage_rows(
+        self, columns: Sequence[str], chunks: Iterable[pa.RecordBatch], key: Sequence[str]
+    ) -> int:
+        if self.collation == PADDED_COLLATION:
+            chunks = (self._without_padding(chunk, key) for chunk in chunks)
+        return super().stage_rows(columns, chunks, key)
+
     def stage(self, columns: Sequence[str]) -> None:
         names = ", ".join(map(self.quoted, columns))
         # These two do not end a transaction.
@@ -182,8 +198,22 @@ class MariaDbSession(Session):
             f"SELECT {names}, row_number() OVER (PARTITION BY {keys} "
             f"ORDER BY {self.quoted(BATCH)} DESC) AS tidemill_place FROM {self.temporary}"
             ") AS numbered WHERE tidemill_place = 1 ON DUPLICATE KEY UPDATE "
-            + ", ".join(f"{name} = VALUES({name})" for name in others)
+            + ", ".join(f"{name} = numbered.{name}" for name in others)
         )
+
+    def _without_padding(self, chunk: pa.RecordBatch, key: Sequence[str]) -> pa.RecordBatch:
+        for name in key:
+            column = chunk.column(name)
+            if pa.types.is_string(column.type) and pc.any(pc.ends_with(column, " ")).as_py():
+                raise CollationUnfit(
+                    f"{self.table}.{name}: a key ends with a space, which MySQL before 8.0.17 "
+                    "does not tell from the key without it.",
+                    remedy="Update the server, or trim the key in the transform; nothing was "
+                    "published to it.",
+                    column=name,
+                    collation=self.collation,
+                )
+        return chunk
 
     def _of_schema(self, what: str, of: str, table: str) -> list[tuple[Any, ...]]:
         order = " ORDER BY ORDINAL_POSITION" if of == "COLUMNS" else ""
