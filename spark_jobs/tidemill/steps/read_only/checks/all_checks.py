@@ -19,11 +19,12 @@ from tidemill.steps.read_only.checks.problem import Places, Problem
 from tidemill.steps.read_only.checks.result import problems_of_result
 from tidemill.steps.read_only.checks.result_columns import result_columns
 from tidemill.steps.read_only.checks.suite import problems_of_suite
+from tidemill.steps.read_only.checks.target_class import problems_of_target_classes
 from tidemill.steps.read_only.checks.transform import problems_of_transform
 
 
 def check(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> list[Problem]:
-    """Check pipelines: their specs, transforms and suites, and the editors' JSON Schema.
+    """Check pipelines: specs, transforms, suites, classes of targets, and the editors' JSON Schema.
 
     Args:
         names: The pipelines. Where none is given, all; of the examples beside other projects, none.
@@ -67,6 +68,7 @@ def _of_pipeline(one: SpecFile, environ: Mapping[str, str]) -> Iterator[Problem]
     places = Places(one.path, effective(one.path, one.name, environ).origins)
     for at, what, remedy in problems_of_chains(one.name, spec, environ):
         yield places.problem(at, what, remedy)
+    yield from problems_of_target_classes(spec, places, one.project)
     transform: Path | None
     try:
         transform = transform_file(one.name, spec, one.project, search_path(environ))
