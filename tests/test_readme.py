@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 TESTED = {"fields", "sql"}
 # The blocks of a page with a test of its own, tests/test_new_pipelines_page.py.
 TESTED.update(("new-feed", "new", "new-says"))
+# Specs, which tests/cli/test_page_blocks.py checks.
+TESTED.update(("chain", "fetch", "fetch-clean", "rollover"))
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"
 FEED = "station,level_cm,at\nDover,{level},2026-03-{day:02d} 00:00:00\n"
