@@ -244,7 +244,7 @@ def test_the_spec_takes_the_fields_that_are_shown() -> None:
     spec = parse(text + BLOCKS["fields"])
     assert set(yaml.safe_load(BLOCKS["fields"])) <= spec.model_fields_set
     kinds = [static.kind for static in spec.statics.values()]
-    assert kinds == ["file", "table", "postgres", "batch"]
+    assert kinds == ["file", "file", "table", "postgres", "batch"]
 
 
 def test_the_sql_that_is_shown_is_that_of_the_pipeline() -> None:
