@@ -360,3 +360,10 @@ int rmdir(const char *path)
     REAL(int, "rmdir", const char *);
     return change("rmdir", AT_FDCWD, path, 1) == PASS ? real(path) : -1;
 }
+
+/* Java's File.delete calls this one; within the C library it does not pass through unlink. */
+int remove(const char *path)
+{
+    REAL(int, "remove", const char *);
+    return change("unlink", AT_FDCWD, path, 1) == PASS ? real(path) : -1;
+}
