@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.s3 import S3
-from tests.support.s3_root import new_root
+from tests.support.memory_buckets import new_root_in_memory
 from tidemill.contract.objects.object_path import LocalFileNeeded, ObjectPath, path_of
 from tidemill.storage.folders import entries, names_in, remove_folder, walk
 
@@ -19,14 +18,16 @@ FILES = ("a.json", "x/1.json", "x/y/k=a%3Ab/part 0.parquet", "x/y/é.txt", "xy/2
 ROOT = path_of("s3a://shop/tide/mill")
 
 
-@pytest.fixture(params=["disk", "bucket"])
-def folder(
-    request: pytest.FixtureRequest, s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Path:
+@pytest.fixture(params=["disk", "memory"])
+def folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with some files, on a disk and in a bucket."""
     root = tmp_path / "root"
-    if request.param == "bucket":
-        root = path_of(new_root(s3, monkeypatch))
+    if request.param == "memory":
+        root = path_of(new_root_in_memory(monkeypatch))
+    return with_files(root)
+
+
+def with_files(root: Path) -> Path:
     for name in FILES:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"in {name}")
@@ -140,8 +141,8 @@ def test_what_was_written_is_read_in_whole_and_in_parts(folder: Path) -> None:
     assert (file.exists(), (folder / "moved").read_text()) == (False, "0123456789")
 
 
-def test_a_file_that_was_not_finished_is_no_object(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = path_of(new_root(s3, monkeypatch)) / "half"
+def test_a_file_that_was_not_finished_is_no_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = path_of(new_root_in_memory(monkeypatch)) / "half"
 
     def write() -> None:
         with file.open("wb") as into:
