@@ -27,6 +27,11 @@ class Engine(Protocol):
     @property
     def name(self) -> EngineName: ...
 
+    @property
+    def scans_for_samples(self) -> bool:
+        """Whether values that fail are looked for in a scan of each expectation's own."""
+        ...
+
     def frame(self, sample: Sample, files: tuple[SampleFile, ...]) -> Any:
         """The rows of the files, with the good table's columns in their judged form."""
         ...

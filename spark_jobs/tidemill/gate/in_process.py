@@ -29,6 +29,7 @@ class InProcess:
     """Judges with pandas."""
 
     name: EngineName = "in_process"
+    scans_for_samples = False
 
     def frame(self, sample: Sample, files: tuple[SampleFile, ...]) -> pd.DataFrame:
         import pandas as pd

@@ -29,6 +29,7 @@ class OnSpark:
     """Judges with Spark."""
 
     name: EngineName = "spark"
+    scans_for_samples = True
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session

@@ -6,6 +6,7 @@ Only `judge()` imports this module, because importing Great Expectations costs s
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import great_expectations as gx  # noqa: TID253 - see the module's docstring
@@ -123,19 +124,20 @@ def run(
     import_own(suite)
     asked = completed(suite)
     batches = engine.batch_definition(open_context())
-    # COMPLETE would collect every failing row on the driver.
-    result_format = {"result_format": "BASIC", "partial_unexpected_count": samples}
     found: dict[int, ExpectationValidationResult] = {}
     for scope, rows in frames.items():
         chosen = {n: e for n, e in enumerate(asked) if e.scope == scope}
-        if chosen:
-            judged = gx.ExpectationSuite(name=suite.name)
-            judged.expectations = [_built(suite, e, engine, sample, n) for n, e in chosen.items()]
-            batch = batches.get_batch(batch_parameters={"dataframe": rows})
-            found |= {
-                _number(result): result
-                for result in batch.validate(judged, result_format=result_format).results
-            }
+        if not chosen:
+            continue
+        batch = batches.get_batch(batch_parameters={"dataframe": rows})
+        judged = partial(_judged, batch, suite, engine, sample)
+        if samples and engine.scans_for_samples:
+            # The user's own expectations may show samples in a way of theirs.
+            ours = {n: e for n, e in chosen.items() if e.type not in suite.own}
+            counted = judged(ours, 0)
+            chosen = {n: e for n, e in chosen.items() if n not in counted or _fails(counted[n])}
+            found |= counted
+        found |= judged(chosen, samples)
     return [found[number] for number in range(len(suite.expectations))]
 
 
@@ -157,6 +159,36 @@ def merged(
         },
         meta={"great_expectations_version": gx.__version__, **meta},
     )
+
+
+def _judged(
+    batch: Any,
+    suite: Suite,
+    engine: Engine,
+    sample: Sample,
+    chosen: Mapping[int, Expectation],
+    samples: int,
+) -> dict[int, ExpectationValidationResult]:
+    """The results of some expectations of a suite, by their places in it.
+
+    Args:
+        batch: Great Expectations' batch of rows.
+        chosen: The expectations by their places.
+        samples: The most failing values of each.
+    """
+    if not chosen:
+        return {}
+    part = gx.ExpectationSuite(name=suite.name)
+    part.expectations = [_built(suite, e, engine, sample, n) for n, e in chosen.items()]
+    # COMPLETE would collect every failing row on the driver.
+    result_format = {"result_format": "BASIC", "partial_unexpected_count": samples}
+    results = batch.validate(part, result_format=result_format).results
+    return {_number(result): result for result in results}
+
+
+def _fails(result: ExpectationValidationResult) -> bool:
+    """Whether there are values that an expectation counts as failing."""
+    return bool(result.result.get("unexpected_count"))
 
 
 def _number(result: ExpectationValidationResult) -> int:

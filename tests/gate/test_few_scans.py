@@ -1,0 +1,74 @@
+"""On Spark, failing values are looked for only where an expectation counts some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.parquet_sink import expect, sample_of, suite_of
+from tidemill.gate.on_spark import OnSpark
+from tidemill.gate.sample import Sample
+from tidemill.gate.suite import Suite
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS: dict[str, Any] = {"key": ["a", "b", "c", None], "quantity": [1, 2, 30, 4]}
+PASSING = [
+    expect("column_values_to_be_between", column="quantity", min_value=1),
+    expect("column_values_to_be_in_set", column="key", value_set=["a", "b", "c"]),
+    expect("column_values_to_match_regex", column="key", regex="^[abc]$"),
+    expect("column_value_lengths_to_equal", column="key", value=1),
+    expect("column_max_to_be_between", column="quantity", max_value=30),
+]
+FAILING = [
+    expect("column_values_to_not_be_null", column="key", mostly=0.5),
+    expect("column_values_to_be_between", column="quantity", max_value=9),
+    expect("column_values_to_be_unique", column="quantity"),
+]
+
+
+class InOneLook(OnSpark):
+    """Asks for samples of all expectations at once, as Great Expectations does by itself."""
+
+    scans_for_samples = False
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Sample:
+    return sample_of(ROWS, tmp_path)
+
+
+def results(engine: OnSpark, sample: Sample, suite: Suite) -> list[dict[str, Any]]:
+    from tidemill.gate.validation import run
+
+    frames = {"increment": engine.frame(sample, sample.files)}
+    said = [r.to_json_dict() for r in run(sample, frames, suite, engine, samples=3)]
+    return [{name: one[name] for name in ("success", "result", "exception_info")} for one in said]
+
+
+def jobs(spark: SparkSession, group: str, engine: OnSpark, sample: Sample, suite: Suite) -> int:
+    spark.sparkContext.setJobGroup(group, group)
+    results(engine, sample, suite)
+    return len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+
+
+def test_results_and_samples_are_those_of_great_expectations_alone(
+    spark: SparkSession, sample: Sample, tmp_path: Path
+) -> None:
+    suite = suite_of(tmp_path, *PASSING, *FAILING)
+    ours = results(OnSpark(spark), sample, suite)
+    assert ours == results(InOneLook(spark), sample, suite)
+    failing = [bool(one["result"].get("partial_unexpected_list")) for one in ours]
+    assert failing == [False] * len(PASSING) + [True, True, False]
+
+
+def test_an_expectation_without_failing_values_costs_no_scan_of_its_own(
+    spark: SparkSession, sample: Sample, tmp_path: Path
+) -> None:
+    few = jobs(spark, "few", OnSpark(spark), sample, suite_of(tmp_path, *PASSING))
+    many = jobs(spark, "many", InOneLook(spark), sample, suite_of(tmp_path, *PASSING))
+    # Four of the passing expectations look at each row.
+    assert few <= many - 4
