@@ -161,4 +161,16 @@ CASES = {
 
 # Those that are played with the root in an object store too: no repair of a local disk, and none
 # that only a folder of this machine takes part in.
-IN_BUCKET = ("append", "swap", "reject", "redo", "rebuild", "takeover", "rebuild-partitions")
+IN_BUCKET = (
+    "append",
+    "swap",
+    "reject",
+    "redo",
+    "rebuild",
+    "takeover",
+    "rebuild-partitions",
+    "update",
+    "complete",
+    "seal",
+    "rollover",
+)
