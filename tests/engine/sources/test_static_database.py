@@ -1,4 +1,4 @@
-"""Static inputs from PostgreSQL and MariaDB: the rows of a query, copied as Parquet."""
+"""Static inputs from PostgreSQL, MariaDB and MySQL: the rows of a query, copied as Parquet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCHEMA = "id int, name string, price decimal(8,2), born date, seen timestamp"
 QUERY = "SELECT id, name, price, born, seen FROM customers ORDER BY id"
 
 
-@pytest.fixture(params=["postgres", "mariadb"])
+@pytest.fixture(params=["postgres", "mariadb", "mysql"])
 def warehouse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
     """A database with a table of customers on each of the servers."""
     found = WAREHOUSES[request.param](request.getfixturevalue(request.param))
