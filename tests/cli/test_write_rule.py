@@ -26,6 +26,7 @@ READS = {
 # They show what they would do, and do it with `--apply`.
 UPKEEP = {
     "vacuum",
+    "compact",
     "upkeep",
     "relocate",
     *("checkpoint rewind", "checkpoint restore", "checkpoint snapshot"),

@@ -174,3 +174,11 @@ IN_BUCKET = (
     "seal",
     "rollover",
 )
+
+# It is killed at each of its calls (`test_compact`); no other fault was tried with it.
+COMPACT = Case(
+    pasts.three_small_files,
+    [(["1", "10", "2", "20", "3", "30"], ["a", "b", "c"])],
+    step=steps.compact_and_publish,
+    rest=steps.what_is_compacted,
+)

@@ -175,6 +175,12 @@ def a_rollover_of_long_ago(history: History) -> None:
     end_long_ago(history.layout)
 
 
+def three_small_files(history: History) -> None:
+    for number, record in enumerate("abc", 1):
+        history.increment([row(number), row(10 * number, SECOND)], [reject(record)])
+        history.publish()
+
+
 def three_files_to_archive(history: History) -> None:
     for number in range(3):
         file = history.arrive(f"in{number}.csv", f"id,at\n{number},\n")

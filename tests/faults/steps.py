@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from tests.faults.pasts import KEPT
@@ -10,6 +12,7 @@ from tests.support.histories.history_builder import History, reject, rows
 from tests.support.histories.moved_history import Moved, fields_of_entries
 from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.report import Report
+from tidemill.file_formats.delta_table import open_table
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.generations.verify import open_generation
 from tidemill.journal.takeovers import read_takeovers
@@ -28,6 +31,7 @@ from tidemill.steps.doctor import doctor
 from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
 from tidemill.steps.parts.seal import seal
+from tidemill.steps.upkeep.compact import CompactRequest
 from tidemill.steps.upkeep.vacuum import plan_vacuum, vacuum
 
 
@@ -116,6 +120,18 @@ def where_it_goes_on(history: History) -> Any:
 def vacuum_and_publish(history: History) -> Report:
     vacuum(history.run("vacuum"), KEPT)
     return history.publish("vacuum")
+
+
+def compact_and_publish(history: History) -> Report:
+    CompactRequest().apply(history.run("compact"))
+    return history.publish("compact")
+
+
+def what_is_compacted(history: History) -> Any:
+    """Folder -> how many files the tables have there."""
+    tables = (history.layout.table, history.layout.rejected)
+    folders = (Path(uri).parent for table in tables for uri in open_table(table).file_uris())
+    return Counter(str(one.relative_to(history.layout.home)) for one in folders)
 
 
 def relocate_and_publish(history: History) -> Report:

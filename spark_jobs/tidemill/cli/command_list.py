@@ -44,7 +44,7 @@ from tidemill.cli.decisions import (
 )
 from tidemill.cli.project import example, init, new, render, suite
 from tidemill.cli.testing import drill, test
-from tidemill.cli.upkeep import relocate, upkeep, vacuum
+from tidemill.cli.upkeep import compact, relocate, upkeep, vacuum
 
 Command = Callable[..., Any]
 
@@ -104,6 +104,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
     ),
     "Tidy up": (
         vacuum.vacuum,
+        compact.compact,
         upkeep.upkeep,
         relocate.relocate,
     ),

@@ -21,7 +21,7 @@ class Retention(Model):
         leftovers: Files that killed processes left. Computations that run longer than this are not
             safe from it.
         replaced: The table's own files that later versions no longer name, which modes `update` and
-            `complete` write. Without it they stay, and every version can be read.
+            `complete` and compactions write. Without it they stay, and every version can be read.
         checkpoints: Checkpoints of generations that another has taken over from. A rewind to one of
             their batches may need them.
         snapshots: What `tidemill checkpoint snapshot` has kept; the newest stays however old.

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from tidemill.contract.syntax.quantities import Size
 from tidemill.spec.base_target import BaseTarget, target_name
 from tidemill.spec.database_names import (
     MARIADB_KEY,
@@ -14,7 +15,7 @@ from tidemill.spec.database_names import (
     unfit_for_postgres,
 )
 from tidemill.spec.iceberg_target import IcebergTarget
-from tidemill.spec.model import Column, Disagreement, PlainName, Topic
+from tidemill.spec.model import Column, Disagreement, Model, PlainName, Topic
 from tidemill.spec.output import Output, OutputMode
 from tidemill.spec.sources.base import OptionValue
 
@@ -32,10 +33,39 @@ DATABASE_MODES: dict[OutputMode, tuple[DatabaseMode, ...]] = {
 RESERVED = ("tidemill_heads", "tidemill_staging")
 
 
+class Compact(Model):
+    """How `tidemill compact` writes small files of the table again as larger ones.
+
+    Attributes:
+        target_size: The size of a new file; files of less than half of it are small.
+        sort_by: The columns that the rows of a new file are sorted by, so that readers who ask for
+            few values skip more. The files of one new file are then read into memory.
+    """
+
+    target_size: Annotated[Size, Field(gt=0)] = 128 * 2**20
+    sort_by: tuple[Column, ...] = ()
+
+
 class DeltaTarget(BaseTarget):
-    """The published Delta table."""
+    """The published Delta table.
+
+    Attributes:
+        compact: How `tidemill compact` writes its small files again; with it `tidemill upkeep` does
+            so too.
+    """
 
     kind: Literal["delta"] = "delta"
+    compact: Compact | None = None
+
+    @property
+    def columns_named(self) -> tuple[tuple[str, str], ...]:
+        return tuple(("compact.sort_by", name) for name in (self.compact or Compact()).sort_by)
+
+    def agree(self, output: Output, *at: str | int) -> None:
+        for name in (self.compact or Compact()).sort_by:
+            if name in output.partition_by:
+                msg = f"{name} is a partition column: all rows of a file have the same value"
+                raise Disagreement(msg, *at, "compact", "sort_by")
 
 
 class FilesTarget(BaseTarget):

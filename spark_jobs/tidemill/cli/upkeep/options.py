@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
@@ -17,7 +17,7 @@ from tidemill.spec.catalog import SpecFile, find, spec_files
 from tidemill.spec.root import existing_root
 
 if TYPE_CHECKING:
-    from tidemill.steps.upkeep.upkeep import Upkept
+    from tidemill.steps.upkeep.upkeep import Tidying, Upkept
 
 Name = Annotated[
     str | None,
@@ -40,6 +40,8 @@ WORDS = {
     "notice": "notices",
     "stream": "ended queries",
     "draft": "drafts",
+    "small": "sets of small files",
+    "entry": "entries of Delta logs",
 }
 
 
@@ -67,7 +69,7 @@ def chosen_of(names: Sequence[str], every: bool) -> list[SpecFile]:
 
 def tidy_up(
     chosen: Iterable[SpecFile],
-    commands: Iterable[str],
+    commands: Mapping[str, Tidying],
     screen: Screen,
     *,
     apply: bool,
@@ -94,7 +96,7 @@ def tidy_up(
             text = f"{one.pipeline}: {one.error['code']}: {one.error['what']} {one.error['remedy']}"
             screen.problem(f"{text}{more_about(one.error)}")
     if not apply and any(one.leftovers for one in found):
-        screen.line("nothing was removed: --apply removes them")
+        screen.line("nothing was changed: --apply does it")
     raise Exit(code)
 
 

@@ -23,4 +23,7 @@ def vacuum(
       tidemill vacuum tides --apply
       tidemill vacuum --all --json
     """
-    tidy_up(chosen(name, every), ["vacuum"], Screen(json, csv), apply=apply, utc=utc)
+    from tidemill.steps.upkeep.upkeep import COMMANDS
+
+    own = {"vacuum": COMMANDS["vacuum"]}
+    tidy_up(chosen(name, every), own, Screen(json, csv), apply=apply, utc=utc)

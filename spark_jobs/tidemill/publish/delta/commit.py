@@ -6,15 +6,16 @@ rows; what it does refuse is a stale table object. So: load, compare, commit on 
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from tidemill.contract.errors import TransientError
+from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table, put_aside, torn_first_entry
 from tidemill.file_formats.delta_table import open_table
-from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.table_sync import sync_table
 from tidemill.publish.fence import fenced_out
 
@@ -31,6 +32,17 @@ class CommitContended(TransientError):
 
 class SnapshotStale(Exception):
     """The table moved on since it was compared: start again from load."""
+
+
+class Turn(Protocol):
+    """The position of a commit relative to what a table has; see `position.DeltaPosition`."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+    def has(self, table: DeltaTable | None) -> bool: ...
+
+    def check(self, table: DeltaTable | None) -> None: ...
 
 
 def load(path: Path) -> DeltaTable | None:
@@ -77,7 +89,7 @@ def fence(path: Path, epoch: int) -> None:
 
 def compare_and_commit(
     path: Path,
-    turn: DeltaPosition,
+    turn: Turn,
     epoch: int,
     commit: Callable[[DeltaTable | None], None],
 ) -> bool:
@@ -114,7 +126,7 @@ def compare_and_commit(
 
 def _once(
     path: Path,
-    turn: DeltaPosition,
+    turn: Turn,
     epoch: int,
     commit: Callable[[DeltaTable | None], None],
 ) -> bool:

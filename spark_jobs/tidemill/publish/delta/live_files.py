@@ -20,12 +20,16 @@ class LiveFile(KeyedFile):
     name: str
     size: int
 
-    def removal(self, clock: Clock = wall_clock) -> RemoveAction:
-        """The action that takes it out of the table."""
+    def removal(self, clock: Clock = wall_clock, *, data_change: bool = True) -> RemoveAction:
+        """The action that takes it out of the table.
+
+        Args:
+            data_change: Whether its rows go too, and are not in another file of the same commit.
+        """
         return RemoveAction(
             # delta-rs encodes it once more: with the log's own spelling nothing would be removed.
             path=unquote(self.name),
-            data_change=True,
+            data_change=data_change,
             deletion_timestamp=int(clock().timestamp() * 1000),
             size=self.size,
             partition_values=dict(self.partition),

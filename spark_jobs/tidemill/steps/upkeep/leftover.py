@@ -1,4 +1,4 @@
-"""Files and folders that `vacuum` removes, each as it was when it was found."""
+"""What commands of upkeep find: files and folders, each as it was when it was found."""
 
 import os
 import shutil
@@ -24,12 +24,14 @@ Kind = Literal[
     "notice",
     "stream",
     "draft",
+    "small",
+    "entry",
 ]
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """A file, or a folder with all that is in it.
+    """A file, or a folder with all that is in it; for small files of a table their partition.
 
     Args:
         modified: Seconds since 1970: the newest of its files, or itself where it holds none.
