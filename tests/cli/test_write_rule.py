@@ -29,6 +29,7 @@ UPKEEP = {
     "compact",
     "upkeep",
     "relocate",
+    "rename",
     *("checkpoint rewind", "checkpoint restore", "checkpoint snapshot"),
 }
 WHY = ("--reason", "as a test says")

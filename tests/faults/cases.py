@@ -139,6 +139,17 @@ CASES = {
         step=steps.relocate_and_publish,
         rest=steps.what_the_log_names,
     ),
+    "rename": Case(
+        pasts.a_pipeline_of_another_name,
+        [
+            ([], []),
+            (ONE, ["a"]),
+            (["1", "2", "5"], ["a", "b"]),
+            (["1", "2", "3", "5"], ["a", "b"]),
+        ],
+        step=steps.rename_and_publish,
+        rest=steps.what_the_log_names,
+    ),
     "copy": Case(
         pasts.one_published_batch,
         [(ONE, ["a"])],

@@ -20,10 +20,12 @@ from tidemill.generations.build import begin_build
 from tidemill.journal.journal import event_file
 from tidemill.publish.delta.table_schema import SchemaChanged
 from tidemill.publish.delta.target import DeltaTarget
+from tidemill.steps.decisions.rename import rename
 from tidemill.storage import documents
 
 # Runs, epochs and notices that a vacuum leaves.
 KEPT = 4
+OTHER_NAME = "was"
 SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
 
 
@@ -38,6 +40,12 @@ def a_root_that_was_moved(history: History) -> None:
     moved = move(history, "was")
     moved.relocate()
     moved.root.rename(history.root)
+
+
+def a_pipeline_of_another_name(history: History) -> None:
+    """Its folder has another name, which is not the first one that it had."""
+    two_increments(history)
+    rename(history.pipeline, OTHER_NAME, "rename")
 
 
 def first_increment(history: History) -> None:

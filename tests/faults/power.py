@@ -13,13 +13,16 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+Value = TypeVar("Value")
 WRITES = ("write", "pwrite", "writev", "ftruncate", "copy_file_range", "sendfile")
 
 
 @dataclass
 class _Content:
     synced: bool = True
+    folder: bool = False
 
 
 @dataclass
@@ -29,12 +32,17 @@ class Disk:
     Args:
         names: Path -> its content, which links share.
         unsynced: Paths that may be gone -> where they were renamed from, if that was on the disk.
-        replaced: Those of them that lead to the file before then.
+        replaced: Those of them that lead to the file before then -> its path at the beginning.
+        begun: Path -> where it was at the beginning; a folder takes along what is in it.
     """
 
     names: dict[Path, _Content]
     unsynced: dict[Path, Path | None] = field(default_factory=dict)
-    replaced: set[Path] = field(default_factory=set)
+    replaced: dict[Path, Path] = field(default_factory=dict)
+    begun: dict[Path, Path] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.begun = {path: path for path in self.names}
 
     def follow(self, calls: Iterable[str]) -> None:
         """Go through what a process did, one line for each of its calls."""
@@ -45,7 +53,7 @@ class Disk:
             if name == "from":
                 before = path
             elif name in ("open", "mkdir", "symlink"):
-                self._make(path, _Content())
+                self._make(path, _Content(folder=name == "mkdir"))
             elif name in WRITES and path in self.names:
                 self.names[path].synced = False
             elif name in ("fsync", "fdatasync"):
@@ -64,19 +72,37 @@ class Disk:
             self.unsynced[path] = None
 
     def _sync(self, path: Path) -> None:
-        if path.is_dir():
+        content = self.names.get(path)
+        # A folder that was renamed later is not there any more under this name.
+        if path.is_dir() if content is None else content.folder:
             self.unsynced = {p: at for p, at in self.unsynced.items() if p.parent != path}
-        elif path in self.names:
-            self.names[path].synced = True
+        elif content is not None:
+            content.synced = True
 
     def _rename(self, before: Path, path: Path) -> None:
         content = self.names.pop(before, None)
         if content is not None:
             if path in self.names and path not in self.unsynced:
-                self.replaced.add(path)
+                self.replaced[path] = self.begun.get(path, path)
+            self.names = _moved(self.names, before, path)
+            self.replaced = _moved(self.replaced, before, path)
+            self.begun = _moved(self.begun, before, path)
+            below = _moved(self.unsynced, before, path)
+            self.unsynced = {at: _below(of, before, path) for at, of in below.items()}
             self.names[path] = content
             was = self.unsynced.pop(before, before) if before in self.unsynced else before
             self.unsynced[path] = was
+
+
+def _moved(found: dict[Path, Value], before: Path, path: Path) -> dict[Path, Value]:
+    """The names in a folder that was renamed are names in the new one."""
+    return {_below(at, before, path) or at: value for at, value in found.items()}
+
+
+def _below(at: Path | None, before: Path, path: Path) -> Path | None:
+    if at is None or before not in at.parents:
+        return at
+    return path / at.relative_to(before)
 
 
 def cut_power(folder: Path, start: Path, calls: Iterable[str], *, names: bool) -> None:
@@ -88,18 +114,21 @@ def cut_power(folder: Path, start: Path, calls: Iterable[str], *, names: bool) -
         calls: What the process did, as the library reports it.
         names: Whether names are lost too.
     """
-    there = {folder / path.relative_to(start) for path in start.rglob("*")}
-    disk = Disk({path: _Content() for path in there})
+    there = {
+        folder / path.relative_to(start): _Content(folder=path.is_dir())
+        for path in start.rglob("*")
+    }
+    disk = Disk(there)
     disk.follow(calls)
     for path, content in disk.names.items():
         if not content.synced and path.is_file():
             os.truncate(path, 0)
-    # A folder goes with all that is in it.
-    for path, was in sorted(disk.unsynced.items()) if names else ():
+    # What is in a folder goes first: its name leads there only until the folder's own is gone.
+    for path, was in sorted(disk.unsynced.items(), reverse=True) if names else ():
         if not os.path.lexists(path):
             continue
         if path in disk.replaced:
-            shutil.copy2(start / path.relative_to(folder), path)
+            shutil.copy2(start / disk.replaced[path].relative_to(folder), path)
         elif was is not None:
             path.replace(was)
         elif path.is_dir():

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.faults.pasts import KEPT
+from tests.faults.pasts import KEPT, OTHER_NAME
 from tests.support.histories.history_builder import History, reject, rows
 from tests.support.histories.moved_history import Moved, fields_of_entries
 from tests.support.histories.spark_log_builder import write_commit
+from tidemill.contract.layout import Layout
 from tidemill.contract.report import Report
 from tidemill.file_formats.delta_table import open_table
 from tidemill.generations.repairs.plan import planned_repairs
@@ -22,6 +24,7 @@ from tidemill.steps.decisions.copy_pipelines import CopyInPlace, copy_pipelines
 from tidemill.steps.decisions.reject import reject as reject_increment
 from tidemill.steps.decisions.release import NotHeld, release
 from tidemill.steps.decisions.relocate import relocate
+from tidemill.steps.decisions.rename import NothingToRename, rename
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
 from tidemill.steps.decisions.repair_target import repair_target
@@ -143,6 +146,13 @@ def what_the_log_names(history: History) -> Any:
     """The fields of each entry, whose files are where the log says."""
     log = open_generation(history.pipeline).log
     return fields_of_entries(history.sink), [one.path.is_file() for one in log.files]
+
+
+def rename_and_publish(history: History) -> Report:
+    was = replace(history.pipeline, layout=Layout(history.root, OTHER_NAME))
+    with suppress(NothingToRename):
+        rename(was, history.name, "rename")
+    return history.publish("rename")
 
 
 def copy_and_publish(history: History) -> Report:

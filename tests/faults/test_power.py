@@ -78,6 +78,26 @@ def test_a_power_cut_takes_what_nobody_has_synced(
     assert found == left
 
 
+@pytest.mark.parametrize(("synced", "name"), [(False, "was"), (True, "now")])
+def test_a_renamed_folder_takes_along_what_was_synced_in_it(
+    tmp_path: Path, synced: bool, name: str
+) -> None:
+    home, start = tmp_path / "home", tmp_path / "start"
+    for folder in (home / "now", start / "was"):
+        folder.mkdir(parents=True)
+        (folder / "old").write_text("old")
+    for fresh in ("synced", "nameless"):
+        (home / "now" / fresh).write_text(fresh)
+    calls = [
+        *(f"open {home}/was/synced", f"fsync {home}/was/synced", f"fsync {home}/was"),
+        *(f"open {home}/was/nameless", f"fsync {home}/was/nameless"),
+        *(f"from {home}/was", f"rename {home}/now"),
+    ]
+    cut_power(home, start, [*calls, f"fsync {home}"] if synced else calls, names=True)
+    found = sorted(str(p.relative_to(home)) for p in home.rglob("*") if p.is_file())
+    assert found == [f"{name}/old", f"{name}/synced"]
+
+
 @pytest.mark.usefixtures("with_faults")
 @pytest.mark.parametrize(("case", "fault"), [("append", "power"), ("batch", "power-names")])
 def test_a_power_cut_loses_nothing_of_what_ledger_and_journal_vouch_for(

@@ -44,7 +44,7 @@ from tidemill.cli.decisions import (
 )
 from tidemill.cli.project import example, init, new, render, suite
 from tidemill.cli.testing import drill, test
-from tidemill.cli.upkeep import compact, relocate, upkeep, vacuum
+from tidemill.cli.upkeep import compact, relocate, rename, upkeep, vacuum
 
 Command = Callable[..., Any]
 
@@ -107,6 +107,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         compact.compact,
         upkeep.upkeep,
         relocate.relocate,
+        rename.rename,
     ),
 }
 

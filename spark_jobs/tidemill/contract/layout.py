@@ -8,6 +8,8 @@ from urllib.parse import quote
 from tidemill.contract.errors import UsageError
 
 PIPELINE_NAME = re.compile(r"[a-z][a-z0-9_]*")
+# A suite may be called docs, and its pages are below `validations`.
+DOCS_PAGE = re.compile(rf".*/(?!validations/){PIPELINE_NAME.pattern}/docs/(.+)")
 # Airflow's limit for run ids; file systems hold a little more.
 LONGEST_NAME = 250
 FIRST_GENERATION = "live-0001"
@@ -121,13 +123,13 @@ class Layout:
         return self.home / "docs"
 
     def docs_page(self, recorded: str) -> Path | None:
-        """A page of data docs by its recorded path, wherever the root was at the time.
+        """A page of data docs by its recorded path, wherever root and folder were at the time.
 
         Returns:
-            None where the path is not one of a page of this pipeline.
+            None where the path is not one of a page.
         """
-        _, found, below = recorded.rpartition(f"/{self.name}/{self.docs.name}/")
-        return self.docs / below if found else None
+        found = DOCS_PAGE.fullmatch(recorded)
+        return self.docs / found[1] if found else None
 
     def sink(self, generation: str) -> Path:
         return self.table / f"_{generation}"

@@ -18,6 +18,7 @@ from tidemill.publish.head import KeepsHead
 from tidemill.publish.registry import targets_of
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
+from tidemill.storage.target_names import name_in_targets
 
 
 def fences_on_disk(layout: Layout) -> list[Fence]:
@@ -51,7 +52,7 @@ def all_fences(pipeline: Pipeline) -> list[Fence]:
     for target in targets_of(pipeline, 0, lambda _: None):
         if isinstance(target, KeepsHead):
             head = target.read_head()
-            if head is not None and head.pipeline == pipeline.name:
+            if head is not None and head.pipeline == name_in_targets(layout):
                 found[target.name] = Fence(where=target.name, epoch=head.epoch)
     return list(found.values())
 

@@ -9,6 +9,7 @@ from tidemill.journal.journal import Event
 from tidemill.journal.takeovers import lineage
 from tidemill.publish.fence import fenced_out
 from tidemill.publish.target import HeadUnexplained, NotOurTurn
+from tidemill.storage.target_names import name_in_targets
 
 
 class TableTaken(Refused):
@@ -102,7 +103,7 @@ class Turn:
             HeadUnexplained: it counts the event's batches, and these were other files.
             NotOurTurn: an earlier batch is missing.
         """
-        if head.last_batch >= 0 and head.pipeline != self.layout.name:
+        if head.last_batch >= 0 and head.pipeline != name_in_targets(self.layout):
             raise TableTaken(
                 f"{self.target} holds the rows of pipeline '{head.pipeline}'.",
                 remedy="Name another table under `publish`.",

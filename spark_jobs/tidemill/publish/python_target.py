@@ -13,6 +13,7 @@ from tidemill.publish.payload import Payload
 from tidemill.publish.target import SwapUnfit
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.targets import PythonTarget as Given
+from tidemill.storage.target_names import name_in_targets
 
 
 class PythonTarget:
@@ -65,7 +66,7 @@ class PythonTarget:
         if self._own is None:
             self._own = self._found(
                 dict(self.given.options),
-                pipeline=self.pipeline.name,
+                pipeline=name_in_targets(self.pipeline.layout),
                 epoch=self.epoch,
                 say=self.log,
             )

@@ -8,6 +8,7 @@ from tidemill.publish.target import Target
 from tidemill.spec import targets as given
 from tidemill.spec.iceberg_target import IcebergTarget as IcebergGiven
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.target_names import name_in_targets
 
 
 def targets_of(pipeline: Pipeline, epoch: int, log: Log) -> list[Target]:
@@ -38,7 +39,7 @@ def open_target(target: given.Target, pipeline: Pipeline, epoch: int, log: Log) 
         case given.KafkaTarget():
             from tidemill.publish.kafka_target import KafkaTarget
 
-            return KafkaTarget(target, pipeline=pipeline.name)
+            return KafkaTarget(target, pipeline=name_in_targets(pipeline.layout))
         case IcebergGiven():
             from tidemill.publish.iceberg.target import IcebergTarget
 

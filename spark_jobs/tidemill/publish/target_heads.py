@@ -22,6 +22,7 @@ from tidemill.spec import targets as given
 from tidemill.spec.base_target import BaseTarget
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
+from tidemill.storage.target_names import name_in_targets
 
 # The name under which the rejected table is proved and repaired; it goes with the head target.
 REJECTED = "rejected"
@@ -160,7 +161,8 @@ def _remote_head(pipeline: Pipeline, target: given.Target) -> TargetHead | None:
     if head is None:
         return TargetHead(0)
     # That it is another pipeline's table is for publish to say.
-    return TargetHead(head.seq, head.files_hash) if head.pipeline == pipeline.name else None
+    ours = head.pipeline == name_in_targets(pipeline.layout)
+    return TargetHead(head.seq, head.files_hash) if ours else None
 
 
 def _given(pipeline: Pipeline, name: str) -> given.Target | None:

@@ -18,12 +18,14 @@ from pathlib import Path
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.document import Document
 from tidemill.contract.errors import ExitCode, LeaseHeld, LeaseLost
+from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.contract.objects.errors import ObjectStoreUnreachable
 from tidemill.storage import documents
 from tidemill.storage.epoch_hint import leave_hint, read_hint
 from tidemill.storage.heartbeat import Heartbeat, check_epoch
 from tidemill.storage.processes import ProcessId, launcher, this_process
 from tidemill.storage.relocations import RELOCATE, refuse_unfinished
+from tidemill.storage.root_identity import refuse_renamed
 
 TIME_LIMIT_SECONDS = 60.0
 POLL_SECONDS = 0.2
@@ -166,6 +168,7 @@ def hold(
     Raises:
         LeaseHeld: a live holder did not end in time; transient.
         RelocationUnfinished: only `tidemill relocate` may write.
+        PipelineRenamed: the pipeline goes on under another name.
     """
     epoch = acquire(
         folder, step=step, run_id=run_id, patience=patience, time_limit=time_limit, clock=clock
@@ -174,6 +177,9 @@ def hold(
     try:
         if step != RELOCATE:
             refuse_unfinished(folder.parent)
+        if epoch == 1 and PIPELINE_NAME.fullmatch(folder.parent.name):
+            # A folder that is new, as after a rename between two steps of a run.
+            refuse_renamed(Layout(folder.parent.parent, folder.parent.name))
         with heartbeat:
             yield Lease(folder, epoch, heartbeat)
     except BaseException:

@@ -40,6 +40,12 @@ class Relocation(Document):
     epoch: int
     began: datetime
 
+    @property
+    def renames(self) -> bool:
+        """Whether the pipeline stays in its root and gets another name."""
+        within = self.origin.parent == self.home.parent
+        return within and not self.copied and self.origin != self.home
+
 
 class Relocated(Document):
     """The end of a relocation: the new place is in force.
@@ -98,9 +104,12 @@ def refuse_unfinished(home: Path) -> None:
         RelocationUnfinished: they are.
     """
     found = unfinished_relocation(home)
-    if found is not None:
-        raise RelocationUnfinished(
-            f"A relocation of {home} from {found.origin} is half done.",
-            remedy=f"Finish it: tidemill relocate {home.name} --apply",
-            relocation=found.model_dump(mode="json"),
-        )
+    if found is None:
+        return
+    names = f"{found.origin.name} {found.home.name}"
+    command = f"rename {names}" if found.renames else f"relocate {home.name}"
+    raise RelocationUnfinished(
+        f"A relocation from {found.origin} to {found.home} is half done.",
+        remedy=f"Finish it: tidemill {command} --apply",
+        relocation=found.model_dump(mode="json"),
+    )

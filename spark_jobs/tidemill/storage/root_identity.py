@@ -24,6 +24,7 @@ from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.storage import documents
 from tidemill.storage.conditional_put import verify_conditional_put
 from tidemill.storage.disk_errors import NoHardLinks, NotPermitted
+from tidemill.storage.sync import make_folder, put_whole
 
 ROOT_ID = "TIDEMILL_ROOT_ID"
 
@@ -34,6 +35,10 @@ class RootNotInitialised(Refused):
 
 class RootForeign(Refused):
     """The folder is another root than it was; carries `root`, `known` and `found`."""
+
+
+class PipelineRenamed(Refused):
+    """A pipeline goes on under another name; carries `name` and `renamed_to`."""
 
 
 class PipelineFolderLost(Refused):
@@ -48,10 +53,15 @@ class RootIdentity(Document):
 
 
 class Born(Document):
-    """The record that a pipeline was created in this root."""
+    """The record that a pipeline was created in this root.
+
+    Attributes:
+        renamed_to: The name under which it goes on; None where it still has this one.
+    """
 
     pipeline: str
     seen: datetime
+    renamed_to: str | None = None
 
 
 def identity_file(root: Path) -> Path:
@@ -150,7 +160,9 @@ def verify_pipeline(layout: Layout) -> None:
 
     Raises:
         PipelineFolderLost: nothing of it is left.
+        PipelineRenamed: it goes on under another name.
     """
+    refuse_renamed(layout)
     if _has_data(layout):
         register(layout)
     elif is_registered(layout):
@@ -196,6 +208,41 @@ def register(layout: Layout, clock: Clock = wall_clock) -> None:
     if not _register(layout).exists():
         born = Born(pipeline=layout.name, seen=clock())
         documents.put_if_absent(_register(layout), born)
+
+
+def register_rename(old: Layout, new: Layout, clock: Clock = wall_clock) -> None:
+    """List a pipeline under its new name, and keep the old one from starting over."""
+    make_folder(_register(new).parent)
+    for layout, to in ((new, None), (old, new.name)):
+        born = documents.read(_register(layout), Born)
+        seen = clock() if born is None else born.seen
+        now = Born(pipeline=layout.name, seen=seen, renamed_to=to)
+        if now != born:
+            put_whole(_register(layout), now.content())
+
+
+def renamed_to(layout: Layout) -> str | None:
+    """The name under which a pipeline goes on; None where it has not been renamed."""
+    born = documents.read(_register(layout), Born)
+    return None if born is None else born.renamed_to
+
+
+def refuse_renamed(layout: Layout) -> None:
+    """Refuse a name whose pipeline goes on under another one.
+
+    Raises:
+        PipelineRenamed: it does.
+    """
+    name = renamed_to(layout)
+    if name is not None:
+        raise PipelineRenamed(
+            f"Pipeline '{layout.name}' was renamed to '{name}': under the old name all its input "
+            "would be read again.",
+            remedy=f"Name its spec, transform and suite {name} too, and run it as: "
+            f"tidemill run {name}",
+            name=layout.name,
+            renamed_to=name,
+        )
 
 
 def is_registered(layout: Layout) -> bool:

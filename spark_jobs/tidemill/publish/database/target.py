@@ -7,6 +7,7 @@ at the last batch, and says by the event's number that the swap is in.
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
+from functools import cached_property
 
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, TransientError
@@ -22,6 +23,7 @@ from tidemill.publish.database.table_change import changes
 from tidemill.publish.head import Head, Turn
 from tidemill.publish.payload import Payload
 from tidemill.spec.targets import DatabaseTarget as Given
+from tidemill.storage.target_names import name_in_targets
 
 # A look, a change of the table's columns, a look, the rows.
 ATTEMPTS = 3
@@ -49,7 +51,6 @@ class DatabaseTarget(ABC):
     def __init__(self, given: Given, *, layout: Layout, epoch: int, log: Log) -> None:
         self.given = given
         self.layout = layout
-        self.pipeline = layout.name
         self.epoch = epoch
         self.log = log
 
@@ -74,7 +75,7 @@ class DatabaseTarget(ABC):
         if event.kind != "reject":
             incoming.check_keys()
         with self.session() as session:
-            session.prepare(self.pipeline)
+            session.prepare(self._pipeline)
             for _ in range(ATTEMPTS):
                 with session.transaction():
                     head = session.lock_head()
@@ -99,12 +100,16 @@ class DatabaseTarget(ABC):
             return []
         return changes(session, head, incoming, self._refill)
 
+    @cached_property
+    def _pipeline(self) -> str:
+        return name_in_targets(self.layout)
+
     @property
     def _refill(self) -> str:
         """The instruction for filling the table again."""
         return (
             "drop the table and its row in tidemill_heads; the next run fills it again after: "
-            f"tidemill target repair {self.pipeline} {self.name}"
+            f"tidemill target repair {self.layout.name} {self.name}"
         )
 
     @property
@@ -121,7 +126,7 @@ class DatabaseTarget(ABC):
                 given=incoming.payload.rows,
                 stored=stored,
             )
-        session.write_head(head.after(event, self.pipeline, self.epoch))
+        session.write_head(head.after(event, self._pipeline, self.epoch))
         for column, count in session.storable.nulled.items():
             self.log(f"warning: {self.name}: null is stored for {count} values of '{column}'")
 

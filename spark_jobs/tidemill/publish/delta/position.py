@@ -7,6 +7,7 @@ the journal.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from deltalake import DeltaTable, Transaction
 
@@ -15,6 +16,7 @@ from tidemill.file_formats.delta_table import commits_of
 from tidemill.journal.journal import Event
 from tidemill.journal.takeovers import lineage
 from tidemill.publish.target import NotOurTurn
+from tidemill.storage.target_names import name_in_tables
 
 # What a commit to the rejected table says of itself: the number of the event whose rows came, whose
 # replaced rows went, or whose rows were taken back.
@@ -30,10 +32,14 @@ class DeltaPosition:
     layout: Layout
     event: Event
 
+    @cached_property
+    def _counted_as(self) -> str:
+        return name_in_tables(self.layout)
+
     def head(self, table: DeltaTable | None) -> int:
         """The last batch of the event's generation that the table holds, -1 for none."""
         for generation in lineage(self.layout, self.event.generation):
-            last = _version(table, application(self.layout.name, generation))
+            last = _version(table, application(self._counted_as, generation))
             if last is not None:
                 return last
         return -1
@@ -42,7 +48,7 @@ class DeltaPosition:
         """Whether the table counts the event as applied."""
         if self.event.in_order:
             return self.head(table) >= self.event.last
-        seq = _version(table, _swaps(self.layout.name))
+        seq = _version(table, _swaps(self._counted_as))
         return seq is not None and seq >= self.event.seq
 
     def check(self, table: DeltaTable | None) -> None:
@@ -71,9 +77,9 @@ class DeltaPosition:
         """The application transactions that count the event in its commit."""
         event = self.event
         if event.kind != "swap":
-            yield Transaction(application(self.layout.name, event.generation), event.last)
+            yield Transaction(application(self._counted_as, event.generation), event.last)
         if not event.in_order:
-            yield Transaction(_swaps(self.layout.name), event.seq)
+            yield Transaction(_swaps(self._counted_as), event.seq)
 
 
 @dataclass(frozen=True)
@@ -81,14 +87,14 @@ class ReplacementPosition(DeltaPosition):
     """Where the rejected rows that an event takes the place of stand: they go after it is seen."""
 
     def has(self, table: DeltaTable | None) -> bool:
-        seq = _version(table, _replaced(self.layout.name))
+        seq = _version(table, _replaced(self._counted_as))
         return table is None or (seq is not None and seq >= self.event.seq)
 
     def check(self, table: DeltaTable | None) -> None:
         """Nothing has to come before: the target that consumers read has the event."""
 
     def transactions(self) -> Iterator[Transaction]:
-        yield Transaction(_replaced(self.layout.name), self.event.seq)
+        yield Transaction(_replaced(self._counted_as), self.event.seq)
 
 
 @dataclass(frozen=True)
@@ -110,9 +116,9 @@ class TakeBackPosition(DeltaPosition):
         """The application transactions that count up to the event before."""
         event = self.event
         if event.kind != "swap":
-            yield Transaction(application(self.layout.name, event.generation), event.first - 1)
+            yield Transaction(application(self._counted_as, event.generation), event.first - 1)
         if not event.in_order:
-            yield Transaction(_swaps(self.layout.name), event.seq - 1)
+            yield Transaction(_swaps(self._counted_as), event.seq - 1)
 
 
 def application(pipeline: str, generation: str) -> str:

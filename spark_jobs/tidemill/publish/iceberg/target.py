@@ -41,6 +41,7 @@ from tidemill.publish.iceberg.snapshots import SNAPSHOT, of_event, of_head, read
 from tidemill.publish.payload import Payload
 from tidemill.spec.iceberg_target import IcebergTarget as Given
 from tidemill.spec.output import OutputMode
+from tidemill.storage.target_names import name_in_targets
 
 ATTEMPTS = 5
 WAIT_SECONDS = 0.1
@@ -105,12 +106,14 @@ class IcebergTarget:
     def _once(self, event: Event, payload: Payload) -> None:
         table = self._load()
         found = read_head(table) if table is not None else None
-        head = found or Head(self.layout.name)
+        head = found or Head(name_in_targets(self.layout))
         if self._turn.has(head, event):
             return
         if found is None and table is not None:
             self._refuse_strange_rows(table)
-        self._commit(table, event, payload, head.after(event, self.layout.name, self.epoch))
+        self._commit(
+            table, event, payload, head.after(event, name_in_targets(self.layout), self.epoch)
+        )
 
     def _commit(self, table: Table | None, event: Event, payload: Payload, head: Head) -> None:
         offered = described(nullable(payload.schema), self.descriptions, "doc")

@@ -13,10 +13,17 @@ from pathlib import Path
 from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Journal
-from tidemill.spec.catalog import find, spec_files
+from tidemill.spec.catalog import find
+from tidemill.steps.decisions.readers import readers_of
 from tidemill.storage.folders import remove_folder
 from tidemill.storage.lease import hold
-from tidemill.storage.root_identity import is_registered, register, unregister
+from tidemill.storage.root_identity import (
+    is_registered,
+    refuse_renamed,
+    register,
+    renamed_to,
+    unregister,
+)
 from tidemill.storage.sync import make_folder, sync_folder
 
 PATIENCE_SECONDS = 5.0
@@ -61,7 +68,9 @@ def plan_drop(layout: Layout, *, table: bool, environ: Mapping[str, str] = os.en
 
     Raises:
         NothingToDrop: there is neither a spec nor a folder nor a record of the pipeline.
+        PipelineRenamed: the pipeline goes on, and targets know its rows under this name.
     """
+    _refuse_name_in_use(layout)
     there = sorted(layout.home.iterdir()) if layout.home.is_dir() else []
     targets, spec = _spec(layout, environ)
     if not there and spec is None and not is_registered(layout):
@@ -77,7 +86,7 @@ def plan_drop(layout: Layout, *, table: bool, environ: Mapping[str, str] = os.en
         keeps=tuple(keeps),
         targets=targets,
         spec=spec,
-        readers=() if keeps else tuple(_readers(layout.name, environ)),
+        readers=() if keeps else tuple(readers_of(layout.name, environ)),
         starts_over=not keeps,
     )
 
@@ -149,11 +158,9 @@ def _spec(layout: Layout, environ: Mapping[str, str]) -> tuple[tuple[str, ...], 
     return tuple(one.name for one in publish if one.kind not in BELOW_ROOT), file.path
 
 
-def _readers(name: str, environ: Mapping[str, str]) -> Iterator[str]:
-    for file in spec_files(environ):
-        try:
-            spec = file.load(environ)
-        except TidemillError:
-            continue
-        if file.name != name and name in spec.tables_read.values():
-            yield file.name
+def _refuse_name_in_use(layout: Layout) -> None:
+    now = layout
+    while name := renamed_to(now):
+        now = Layout(layout.root, name)
+    if now != layout and is_registered(now):
+        refuse_renamed(layout)

@@ -24,7 +24,7 @@ from tidemill.storage.relocations import (
     end_relocation,
     unfinished_relocation,
 )
-from tidemill.storage.root_identity import root_id_of, verify_born_here
+from tidemill.storage.root_identity import register_rename, root_id_of, verify_born_here
 from tidemill.storage.sync import put_whole
 
 # A person waits at the other end.
@@ -104,7 +104,7 @@ def plan_relocation(pipeline: Pipeline) -> RelocationPlan:
     )
     if plan.needed and not copied:
         _refuse_two_places(plan)
-        _refuse_published_paths(pipeline)
+        refuse_published_paths(pipeline)
     return plan
 
 
@@ -140,6 +140,7 @@ def relocate(pipeline: Pipeline, run_id: str) -> RelocationPlan:
             with disk_errors(one.file):
                 put_whole(one.file, one.text)
         lease.check()
+        _register(layout, begun)
         files = len(plan.entries) + len(plan.notes)
         end_relocation(layout.home, Relocated(files=files, at=wall_clock()))
     return plan
@@ -148,6 +149,14 @@ def relocate(pipeline: Pipeline, run_id: str) -> RelocationPlan:
 def _rewrites(layout: Layout, begun: Relocation | None) -> Iterator[Rewrite]:
     # The generations of a moved root are its own; those of a copy get the root that it came to.
     return rewrites(layout, begun.root if begun is not None and begun.copied else None)
+
+
+def _register(layout: Layout, done: Relocation) -> None:
+    """List a pipeline that has come to another name; what was shown under the old one goes."""
+    if not done.renames:
+        return
+    register_rename(Layout(layout.root, done.origin.name), layout)
+    layout.status.unlink(missing_ok=True)
 
 
 def _refuse_two_places(plan: RelocationPlan) -> None:
@@ -165,7 +174,12 @@ def _refuse_two_places(plan: RelocationPlan) -> None:
     )
 
 
-def _refuse_published_paths(pipeline: Pipeline) -> None:
+def refuse_published_paths(pipeline: Pipeline) -> None:
+    """Refuse to change paths that others have been told.
+
+    Raises:
+        PathsPublished: a target of the spec holds absolute paths.
+    """
     for target in pipeline.spec.publish:
         if isinstance(target, IcebergTarget):
             raise PathsPublished(
