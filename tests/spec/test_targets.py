@@ -81,3 +81,18 @@ def test_a_catalogue_has_a_type_or_a_connection() -> None:
     assert (
         iceberg(conn_id=None, properties={"type": "glue"}).name == "iceberg.tidemill.sales.orders"
     )
+
+
+@pytest.mark.parametrize(
+    ("properties", "field"),
+    [({"type": "gleu"}, "type"), ({"type": "in-memory"}, "type"), ({"type": "hive"}, "uri")],
+)
+def test_properties_that_lead_to_no_catalogue_are_refused(
+    properties: dict[str, str], field: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        iceberg(conn_id=None, properties=properties)
+    (error,) = refused.value.errors()
+    disagreement = error["ctx"]["error"]
+    assert isinstance(disagreement, Disagreement)
+    assert disagreement.at == ("properties", field)

@@ -8,6 +8,9 @@ from tidemill.spec.base_target import BaseTarget, target_name
 from tidemill.spec.model import Disagreement, PlainName
 from tidemill.spec.secret_setting import is_secret
 
+# PyIceberg's types of catalogues, but for the one that is gone with the process.
+CATALOGUES = ("sql", "rest", "glue", "hive", "dynamodb", "bigquery")
+
 
 class IcebergTarget(BaseTarget):
     """A table in an Apache Iceberg catalogue; of the Delta table's own files in mode `append`.
@@ -42,6 +45,13 @@ class IcebergTarget(BaseTarget):
         if self.conn_id is None and "type" not in self.properties:
             msg = "give conn_id or properties with a type (sql, rest, glue or hive), or both"
             raise ValueError(msg)
+        given = self.properties.get("type", CATALOGUES[0]).lower()
+        if given not in CATALOGUES:
+            msg = f"'{given}' is not a type of catalogue; give one of {', '.join(CATALOGUES)}"
+            raise Disagreement(msg, "properties", "type")
+        if given == "hive" and self.conn_id is None and "uri" not in self.properties:
+            msg = "a catalogue of type hive needs the uri of its metastore, or a conn_id"
+            raise Disagreement(msg, "properties", "uri")
         secret = next((n for n, value in self.properties.items() if is_secret(n, value)), None)
         if secret is not None:
             msg = f"'{secret}' would put a secret into a file; put it into the connection's extra"

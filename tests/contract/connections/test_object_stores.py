@@ -45,6 +45,30 @@ LOGIN = {"login": "who", "password": "secret"}
             ),
             {"service_account_path": "/etc/key.json"},
         ),
+        (
+            given(
+                "google_cloud_platform",
+                {"endpoint_url": "https://gcs.example", "is_anonymous": True, "project": "shop"},
+            ),
+            {"base_url": "https://gcs.example", "skip_signature": True},
+        ),
+        (
+            given("wasb", {}, host="who.privatelink.blob.core.windows.net", **LOGIN),
+            {
+                "account_name": "who",
+                "account_key": "secret",
+                "endpoint": "https://who.privatelink.blob.core.windows.net",
+            },
+        ),
+        (
+            given("wasb", {"tenant_id": "home"}, host="https://shop.blob.core.windows.net/"),
+            {
+                "account_name": "shop",
+                "endpoint": "https://shop.blob.core.windows.net",
+                "tenant_id": "home",
+            },
+        ),
+        (given("wasb", {}, host="who", **LOGIN), {"account_name": "who", "account_key": "secret"}),
         (given("wasb", {}, **LOGIN), {"account_name": "who", "account_key": "secret"}),
         (
             given("adls", {"tenant_id": "home"}, **LOGIN),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from tidemill.contract.connections.airflow import Connection
 from tidemill.contract.errors import UsageError
@@ -16,6 +17,8 @@ AMAZON = {
     "region_name": "region",
 }
 GOOGLE = {
+    "endpoint_url": "base_url",
+    "is_anonymous": "skip_signature",
     "key_path": "service_account_path",
     "keyfile_dict": "service_account_key",
     "keyfile_path": "service_account_path",
@@ -24,8 +27,19 @@ MICROSOFT = {
     "sas_token": "sas_token",
     "tenant_id": "tenant_id",
 }
+# Settings of Airflow's other hooks, which do not matter to reading objects.
+PASSED_OVER = frozenset({"project", "num_retries", "scope"})
 # Not secret, and without them a log says nothing.
-READABLE = frozenset({"endpoint_url", "region_name", "key_path", "keyfile_path", "tenant_id"})
+READABLE = PASSED_OVER | frozenset(
+    {
+        "endpoint_url",
+        "is_anonymous",
+        "key_path",
+        "keyfile_path",
+        "region_name",
+        "tenant_id",
+    }
+)
 # What Airflow's forms add to the name of a setting.
 GOOGLE_FORM = "extra__google_cloud_platform__"
 
@@ -65,9 +79,11 @@ def _google(connection: Connection) -> dict[str, Any]:
 
 
 def _microsoft(connection: Connection) -> dict[str, Any]:
-    found = _renamed(connection, MICROSOFT)
+    address = _address(connection.host or "")
+    found = _renamed(connection, MICROSOFT) | {"endpoint": address}
     if "tenant_id" in found:
-        return found | {"client_id": connection.login, "client_secret": _password(connection)}
+        login = {"client_id": connection.login, "client_secret": _password(connection)}
+        return found | login | {"account_name": _account(address)}
     return {"account_name": connection.login, "account_key": _password(connection)} | found
 
 
@@ -79,10 +95,24 @@ KINDS: dict[str, Callable[[Connection], dict[str, Any]]] = {
 }
 
 
+def _address(host: str) -> str | None:
+    """The address of an account, which Airflow's connections to Azure have as their host."""
+    if "://" in host:
+        return host.rstrip("/")
+    return f"https://{host}" if "." in host else None
+
+
+def _account(address: str | None) -> str | None:
+    host = urlsplit(address or "").hostname or ""
+    return host.partition(".")[0] if ".core." in host else None
+
+
 def _renamed(connection: Connection, names: dict[str, str], prefix: str = "") -> dict[str, Any]:
     found = {}
     for key, value in connection.settings.items():
         name = names.get(key.removeprefix(prefix))
+        if name is None and prefix and key.removeprefix(prefix) in PASSED_OVER:
+            continue
         if name is None:
             raise ObjectStoreSettingRefused(
                 f"The extra of a connection of type {connection.conn_type} has '{key}', which is "

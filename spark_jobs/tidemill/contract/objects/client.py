@@ -10,12 +10,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    InvalidPathError,
+    PreconditionError,
+)
 from obstore.store import from_url
 
 from tidemill.contract.connections.airflow import Connection
 from tidemill.contract.connections.object_stores import store_settings
 from tidemill.contract.objects.errors import (
+    ObjectKeyUnusable,
     ObjectReplacedMeanwhile,
     ObjectStoreRefuses,
     ObjectStoreUnreachable,
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
 PART_BYTES = 16 * 2**20
 # The store's refusals; with 408 and 429 it asks for patience, with 409 another writer is busy.
 REFUSED = re.compile(r"status code: (?!408|409|429)(4\d\d|501)\b")
+INVALID = re.compile(r'Path "(.*?)" contained')
 TIMES: ClientConfig = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(seconds=60)}
 RETRIES: RetryConfig = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
 # A conditional put is not repeated by the library: its first try may have succeeded unheard.
@@ -51,7 +58,8 @@ class ObjectClient:
         self.field = field
         self._login = login
         self.settings: dict[str, Any] = store_settings(login) if login else {}
-        plain = str(self.settings.get("endpoint", "")).startswith("http://")
+        endpoint = self.settings.get("endpoint") or self.settings.get("base_url") or ""
+        plain = str(endpoint).startswith("http://")
         options: ClientConfig = {**TIMES, "allow_http": plain}
         settings: Any = self.settings
         self.store: Any = from_url(
@@ -136,14 +144,21 @@ class ObjectClient:
                 options["version"] = found.version
             try:
                 with self.errors():
-                    content = obstore.get(self.store, found.key, options=options).bytes()
+                    got = obstore.get(self.store, found.key, options=options)
+                    # Some servers ignore the condition.
+                    if not _found(got.meta).has_etag_of(found):
+                        raise self._replaced(found)
+                    content = got.bytes()
             except (FileNotFoundError, PreconditionError) as error:
-                raise ObjectReplacedMeanwhile(
-                    f"{self.field}: {found.key} was replaced or deleted while it was copied.",
-                    remedy="The next try copies what is there then.",
-                    key=found.key,
-                ) from error
+                raise self._replaced(found) from error
             into.write(content)
+
+    def _replaced(self, found: FoundObject) -> ObjectReplacedMeanwhile:
+        return ObjectReplacedMeanwhile(
+            f"{self.field}: {found.key} was replaced or deleted while it was copied.",
+            remedy="The next try copies what is there then.",
+            key=found.key,
+        )
 
     def put(self, key: str, content: bytes | BinaryIO) -> str | None:
         """Write an object, whole or not at all, in the place of one that may be there.
@@ -196,6 +211,14 @@ class ObjectClient:
             yield
         except (FileNotFoundError, PreconditionError, AlreadyExistsError):
             raise
+        except InvalidPathError as error:
+            key = INVALID.search(str(error))
+            raise ObjectKeyUnusable(
+                f"{self.field}: {self.url} has an object whose key has an empty part, or '.' or "
+                f"'..'{f': {key[1]!r}' if key else ''}; the bucket cannot be listed with it.",
+                remedy="Deliver it under another key, and delete the object.",
+                keys=[key[1]] if key else [],
+            ) from None
         except (BaseError, OSError) as error:
             # The rest is the client's own data, for its developers.
             text = str(error).partition("\n")[0]

@@ -11,5 +11,9 @@ class ObjectStoreRefuses(Refused):
     """An object store does not let us do what is asked; carries `url`, `field` and `status`."""
 
 
+class ObjectKeyUnusable(Refused):
+    """An object's key cannot be a path of a file; carries `keys`."""
+
+
 class ObjectReplacedMeanwhile(TransientError):
     """An object is another one than was listed a moment ago; carries `key`."""

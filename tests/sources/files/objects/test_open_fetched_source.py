@@ -93,6 +93,21 @@ def test_an_object_that_is_replaced_while_it_is_copied_is_copied_by_the_next_try
     assert (deliveries.copies / "a.csv").read_bytes() == b"id,at\n2,\n"
 
 
+def test_a_server_that_ignores_the_condition_gives_no_other_content(s3: S3, tmp_path: Path) -> None:
+    with (
+        S3(signed=False) as unsigned,
+        FlakyHttp(unsigned.endpoint, lambda _: "careless").up() as proxy,
+    ):
+        deliveries = deliveries_of(unsigned, tmp_path, endpoint=proxy.endpoint)
+        deliveries.put("a.csv", b"id,at\n1,\n")
+        url = f"s3://{deliveries.bucket}/orders"
+        store = ObjectStore("sources.orders.fetch.url", url, CONN_ID, deliveries.environ)
+        listed = store.list()
+        deliveries.put("a.csv", b"id,at\n2,\n")
+        with pytest.raises(ObjectReplacedMeanwhile):
+            copy_objects(store, listed, deliveries.copies, "orders")
+
+
 def test_what_a_killed_run_left_half_copied_is_copied_again(deliveries: Deliveries) -> None:
     deliveries.put("a.csv", b"id,at\n1,\n")
     drafts = deliveries.copies / ".orders.tidemill"

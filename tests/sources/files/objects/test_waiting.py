@@ -41,6 +41,12 @@ def test_an_object_is_known_by_its_key_and_its_content() -> None:
     assert keys(compare(SOURCE, listed, copied)) == (["c"], ["b"], [])
 
 
+def test_an_etag_is_the_same_with_quotes_and_without() -> None:
+    listed = [found("a", etag='"one"'), found("b", etag="one")]
+    copied = {**known("a", etag="one"), **known("b", etag='"one"')}
+    assert keys(compare(SOURCE, listed, copied)) == ([], [], [])
+
+
 def test_without_etags_content_is_known_by_size_and_time() -> None:
     later = datetime(2026, 3, 2, tzinfo=UTC)
     listed = [found("a", etag=None), found("b", etag=None, at=later)]

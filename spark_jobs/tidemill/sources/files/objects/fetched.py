@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
-from tidemill.contract.objects.found_object import FoundObject
+from tidemill.contract.objects.found_object import FoundObject, same_etag
 from tidemill.storage import documents
 
 
@@ -28,7 +28,7 @@ class FetchedObject(FrozenModel):
     def is_content_of(self, found: FoundObject) -> bool:
         """Whether an object has the content that was copied."""
         if self.etag is not None and found.etag is not None:
-            return self.etag == found.etag
+            return same_etag(self.etag, found.etag)
         return (self.size, self.modified_ms) == (found.size, found.modified_ms)
 
 

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
+from tidemill.contract.objects.errors import ObjectKeyUnusable
 from tidemill.contract.objects.found_object import FoundObject
 from tidemill.contract.syntax.hadoop_glob import python_globs
 from tidemill.sources.files.objects.fetched import FetchedObject
@@ -21,10 +22,6 @@ LONGEST_NAME = 255
 
 class ObjectReplaced(Refused):
     """An object that was copied has other content now, which will never be read; has `keys`."""
-
-
-class ObjectKeyUnusable(Refused):
-    """An object's key cannot be a path of a file; carries `keys`."""
 
 
 @dataclass(frozen=True)
