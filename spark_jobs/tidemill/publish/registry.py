@@ -25,7 +25,12 @@ def open_target(target: given.Target, pipeline: Pipeline, epoch: int, log: Log) 
     """One of a pipeline's targets, opened."""
     match target:
         case given.DeltaTarget():
-            return DeltaTarget(pipeline.layout, epoch, descriptions=pipeline.spec.descriptions)
+            return DeltaTarget(
+                pipeline.layout,
+                epoch,
+                descriptions=pipeline.spec.descriptions,
+                comment=pipeline.spec.description_line,
+            )
         case given.PostgresTarget():
             from tidemill.publish.database.postgres_target import PostgresTarget
 
@@ -43,6 +48,9 @@ def open_target(target: given.Target, pipeline: Pipeline, epoch: int, log: Log) 
         case IcebergGiven():
             from tidemill.publish.iceberg.target import IcebergTarget
 
-            return IcebergTarget(target, pipeline.layout, epoch, pipeline.spec.descriptions)
+            spec = pipeline.spec
+            return IcebergTarget(
+                target, pipeline.layout, epoch, spec.descriptions, spec.description_line
+            )
         case given.FilesTarget():
             return FilesTarget(pipeline.layout, epoch)

@@ -36,7 +36,7 @@ def about_spec(name: str, spec: Spec, path: Path) -> About:
         dag_id=spec.group or name,
         owner=spec.airflow.owner,
         tags=spec.airflow.tags,
-        description=" ".join(spec.description.split()),
+        description=spec.description_line,
         targets=tuple(target.name for target in spec.publish) if spec.published else (),
         expect_seconds=None if expect is None else (expect.every + expect.grace).total_seconds(),
         tables_read=tuple(

@@ -115,7 +115,8 @@ class Spec(Model):
     """One pipeline. Its name is the stem of the file the spec was read from.
 
     Attributes:
-        description: What the pipeline is for; Airflow's UI shows it.
+        description: What the pipeline is for; Airflow's UI shows it, and new Delta and Iceberg
+            tables have it as their comment.
         env: The environment variables that the spec uses as `${NAME}`, each with its default.
         schedule: When the DAG runs: a cron expression or one of Airflow's presets, such as
             `@daily`.
@@ -199,6 +200,11 @@ class Spec(Model):
             "deterministic is false: a backfill, redo or rebuild may publish other rows than those "
             "that were published before."
         )
+
+    @property
+    def description_line(self) -> str:
+        """The description as one line."""
+        return " ".join(self.description.split())
 
     @property
     def descriptions(self) -> dict[str, str]:

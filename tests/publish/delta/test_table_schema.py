@@ -240,6 +240,17 @@ def test_descriptions_of_the_sources_columns_reach_the_table(history: History) -
     assert history.ids() == [1, 2, 3]
 
 
+def test_the_specs_description_is_the_comment_of_a_new_table(history: History) -> None:
+    history.write_spec(more="description: |\n  Each order,\n  in pounds.")
+    history.increment(rows(1))
+    history.publish()
+    history.write_spec(more="description: Something else.")
+    history.increment(rows(2))
+    history.publish()
+    assert history.delta().metadata().description == "Each order, in pounds."
+    assert history.ids() == [1, 2]
+
+
 def _comments(history: History) -> dict[str, str]:
     found = {field.name: field.metadata for field in history.delta().schema().fields}
     return {name: kept["comment"] for name, kept in found.items() if "comment" in kept}

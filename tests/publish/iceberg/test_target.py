@@ -90,6 +90,16 @@ def test_descriptions_of_the_sources_columns_reach_the_table(
     assert catalogue.ids() == [1, 2]
 
 
+def test_the_specs_description_is_the_comment_of_a_new_table(
+    history: History, catalogue: Catalogue
+) -> None:
+    history.write_spec(more=f"publish: [{{kind: delta}}, {catalogue.target}]\ndescription: Orders.")
+    history.increment(rows(1))
+    history.publish()
+    assert catalogue.table().properties["comment"] == "Orders."
+    assert catalogue.ids() == [1]
+
+
 def test_a_table_without_partitions_has_all_rows(history: History, catalogue: Catalogue) -> None:
     history.partitions = {}
     history.write_spec()

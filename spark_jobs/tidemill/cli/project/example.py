@@ -43,7 +43,7 @@ def list_examples(json: Json = False, csv: Csv = False) -> None:
     """
     screen = Screen(json, csv)
     specs = {name: load_spec(Project(SHIPPED).spec(name)) for name in EXAMPLES}
-    about = {name: " ".join(spec.description.split()) for name, spec in specs.items()}
+    about = {name: spec.description_line for name, spec in specs.items()}
     if json:
         screen.document(about)
         return

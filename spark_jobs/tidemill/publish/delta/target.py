@@ -40,12 +40,14 @@ class DeltaTarget:
 
     Args:
         descriptions: Column -> what readers of a new table are told of it.
+        comment: What they are told of the table.
     """
 
     layout: Layout
     epoch: int
     name: str = "delta"
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    comment: str = ""
 
     def find(self, event: Event) -> int | None:
         if not self._turn(event).has(commit.load(self.layout.table)):
@@ -113,6 +115,7 @@ class DeltaTarget:
                 storage_options=options_at(self.layout.table),
                 partition_by=partitions,
                 name=self.layout.name,
+                description=self.comment or None,
                 commit_properties=properties,
             )
         else:

@@ -51,6 +51,8 @@ CREATED = {
     "format-version": "2",
     "commit.manifest-merge.enabled": "true",
 }
+# Where Spark and Trino look for a table's comment.
+COMMENT = "comment"
 # The sink's files are the Delta table's too, and other engines may not delete them.
 SHARED = {"gc.enabled": "false"}
 
@@ -65,12 +67,14 @@ class IcebergTarget:
 
     Args:
         descriptions: Column -> what readers of a new table are told of it.
+        comment: What they are told of the table.
     """
 
     given: Given
     layout: Layout
     epoch: int
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    comment: str = ""
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -169,8 +173,9 @@ class IcebergTarget:
     def _create(self, columns: pa.Schema, partition_by: Sequence[str]) -> Table:
         """Create the table without a snapshot: from then on its own storage can be written to."""
         self._catalog.create_namespace_if_not_exists(self.given.table.rpartition(".")[0])
+        properties = CREATED | ({COMMENT: self.comment} if self.comment else {})
         transaction = self._catalog.create_table_transaction(
-            self.given.table, columns, location=self.given.location, properties=CREATED
+            self.given.table, columns, location=self.given.location, properties=properties
         )
         create_columns(transaction, partition_by)
         transaction.commit_transaction()
