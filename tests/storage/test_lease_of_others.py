@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.support.histories.lease_holders import elsewhere, holder_of, write
 from tests.support.processes import child
 from tidemill.contract.errors import LeaseHeld
+from tidemill.storage import lease
 from tidemill.storage import processes as process
-from tidemill.storage.lease import hold, newest_epoch
+from tidemill.storage.lease import acquire, hold, newest_epoch
 from tidemill.storage.processes import this_process
 
 
@@ -37,6 +40,26 @@ def test_a_silent_holder_elsewhere_is_succeeded_after_the_time_limit(folder: Pat
     write(folder, holder_of(elsewhere()))
     with hold(folder, step="x", run_id="r", patience=0, time_limit=0.3) as held:
         assert held.epoch == 2
+
+
+def test_a_silent_holder_elsewhere_is_succeeded_though_the_store_answers_slowly(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds, look = [0.0], lease._look
+
+    def pass_by(more: float) -> None:
+        seconds[0] += more
+
+    def look_slowly(*given: Any) -> Any:
+        pass_by(5)
+        return look(*given)
+
+    monkeypatch.setattr(lease, "_look", look_slowly)
+    clock = SimpleNamespace(monotonic=lambda: seconds[0], sleep=pass_by)
+    monkeypatch.setattr(lease, "time", clock)
+    write(folder, holder_of(elsewhere()))
+    assert acquire(folder, step="x", run_id="r", patience=30, time_limit=60) == 2
+    assert seconds[0] > 60
 
 
 @pytest.mark.parametrize("stamp", [0, 4_102_444_800])

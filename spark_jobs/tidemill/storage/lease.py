@@ -207,7 +207,6 @@ def acquire(
     clock: Clock = wall_clock,
 ) -> int:
     """Take the next epoch, as `hold` does, without a heartbeat."""
-    began = time.monotonic()
     watch = _Watch(folder, time_limit)
     ended: set[int] = set()
     epoch: int | None = None
@@ -232,7 +231,7 @@ def acquire(
         elif _outlived(holder) and epoch not in ended:
             ended.add(epoch)
             holder.process.end(END_PATIENCE_SECONDS)
-        elif time.monotonic() - began > _patience(holder, patience, time_limit):
+        elif time.monotonic() - watch.began > _patience(holder, patience, time_limit):
             raise LeaseHeld(
                 f"{holder.step} of run {holder.run_id} (process {holder.process.pid} on "
                 f"{holder.process.host}) is writing to this pipeline.",
@@ -267,9 +266,15 @@ def _patience(holder: Holder, patience: float, time_limit: float) -> float:
 
 
 class _Watch:
-    """Tells a dead holder from a silent one by this observer's monotonic clock only."""
+    """Tells a dead holder from a silent one by this observer's monotonic clock only.
+
+    Attributes:
+        began: When the wait began; for a holder elsewhere once its beat was known, so that a store
+            that answers slowly does not end the wait before the holder is found dead.
+    """
 
     def __init__(self, folder: Path, time_limit: float) -> None:
+        self.began = time.monotonic()
         self.folder = folder
         self.time_limit = time_limit
         self.seen: tuple[int, int] | None = None
@@ -282,7 +287,10 @@ class _Watch:
             return False
         now = (holder.epoch, _beat_of(self.folder, holder.epoch))
         if now != self.seen:
-            self.seen, self.since = now, time.monotonic()
+            self.since = time.monotonic()
+            if self.seen is None:
+                self.began = self.since
+            self.seen = now
         return time.monotonic() - self.since > self.time_limit
 
 
