@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.hosts import test_paused_writers as histories
-from tests.hosts.conftest import TIME_LIMIT
 from tests.hosts.host import writer_elsewhere
 from tests.hosts.reader import State, reading
 from tests.servers.s3 import S3
@@ -21,6 +20,10 @@ from tidemill.contract.errors import LeaseHeld
 from tidemill.contract.report import Outcome
 from tidemill.storage import lease
 from tidemill.storage.lease import current_holder, hold, newest_epoch
+
+# Seconds without a beat after which we take the other host's writer for dead. A store tells the
+# time of a beat in whole seconds.
+TIME_LIMIT = 2.5
 
 
 @pytest.fixture
