@@ -79,8 +79,10 @@ def test_two_runs_never_share_a_folder(one: str, other: str) -> None:
     assert (folders[0] == folders[1]) == (one == other)
 
 
-@pytest.mark.parametrize("given_root", ["", "relative", "./x", "~", "s3a://b/x", "file:///srv"])
-def test_a_root_that_is_no_absolute_local_path_is_refused(given_root: str) -> None:
+@pytest.mark.parametrize(
+    "given_root", ["", "relative", "./x", "~", "gs://b/x", "s3a://", "file:///srv"]
+)
+def test_a_root_that_is_neither_an_absolute_path_nor_a_bucket_is_refused(given_root: str) -> None:
     with pytest.raises(UsageError) as error:
         root({"TIDEMILL_ROOT": given_root})
     assert error.value.root == given_root

@@ -25,8 +25,6 @@ from tidemill.ledger.ledger import Ledger
 
 INGEST = """
 import sys
-import tidemill.spec.root
-tidemill.spec.root.OBJECT_STORES = True
 from tidemill.main import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -19,7 +19,6 @@ def new_root(s3: S3, monkeypatch: pytest.MonkeyPatch, endpoint: str | None = Non
     Args:
         endpoint: That of a proxy before the server; the server's own where not given.
     """
-    monkeypatch.setattr("tidemill.spec.root.OBJECT_STORES", True)
     monkeypatch.setenv(ROOT_CONNECTION, CONN_ID)
     monkeypatch.setenv(variable(CONN_ID), s3.connection_at(endpoint or s3.endpoint))
     return f"s3a://{s3.fresh_bucket()}/root-{uuid4().hex[:6]}"

@@ -14,7 +14,6 @@ from tidemill.toolchain.checkpoint_jar import MANAGER
 from tidemill.toolchain.jars import JarsMissing
 from tidemill.toolchain.object_store_conf import (
     CHECKPOINT_FILES,
-    CheckpointManagerRefused,
     store_conf,
     store_secrets,
 )
@@ -66,10 +65,5 @@ def test_a_root_in_a_bucket_needs_the_jars_of_its_client(tmp_path: Path) -> None
     assert refusal.value.sets == ("s3a",)
 
 
-def test_a_manager_of_checkpoints_that_would_rename_is_refused_by_name(tmp_path: Path) -> None:
-    name = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
-    spec = parse(minimal(f"spark: {{conf: {{{CHECKPOINT_FILES}: {name}}}}}\n"))
-    with pytest.raises(CheckpointManagerRefused) as refusal:
-        session_conf(spec, {}, ROOT)
-    assert refusal.value.manager == name
-    assert session_conf(spec, {}, tmp_path)[CHECKPOINT_FILES] == name
+def test_what_a_cluster_says_of_overwriting_does_not_count_below_a_root_in_a_bucket() -> None:
+    assert store_conf(ROOT, {})[f"{OWN}create.performance"] == "false"

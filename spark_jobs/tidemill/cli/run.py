@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from traceback import format_exc
 from typing import Annotated, Any, get_args
 
@@ -14,6 +16,7 @@ from tidemill.cli.screen import Json, Screen
 from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import ExitCode, SpecError, TidemillError
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.contract.report import Outcome, Report, Step, read
 from tidemill.ledger.run_request import read_request
 from tidemill.main import sentence, step_function
@@ -200,10 +203,18 @@ def perform_shown(step: Step, this: RunContext, screen: Screen, prefix: str = ""
 
 
 def keep_spark_log(this: RunContext) -> None:
-    """Keep the lines of Spark's JVM beside the run's reports, and off the terminal."""
+    """Keep the lines of Spark's JVM beside the run's reports, and off the terminal.
+
+    They are in a temporary file, which stays, where the root is in an object store.
+    """
     # Spark's console sink prints rows for whoever is watching.
-    prints_rows = isinstance(this.pipeline.spec.sink, ConsoleSink)
-    jvm.keep_log(None if prints_rows else this.layout.run(this.run_id) / "spark.log")
+    if isinstance(this.pipeline.spec.sink, ConsoleSink):
+        jvm.keep_log(None)
+    elif isinstance(this.layout.root, ObjectPath):
+        with NamedTemporaryFile(prefix="tidemill-spark-", suffix=".log", delete=False) as log:
+            jvm.keep_log(Path(log.name))
+    else:
+        jvm.keep_log(this.layout.run(this.run_id) / "spark.log")
 
 
 def _show(report: Report, screen: Screen, prefix: str) -> None:

@@ -20,6 +20,7 @@ from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.engine.run.options import Rows, RunOptions
 from tidemill.ledger.batch import Batch
 from tidemill.main import sentence
+from tidemill.spec.object_root import disk_only
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
@@ -50,6 +51,7 @@ Stop = Annotated[bool, Option("--stop", help="End it after its current batch, an
 Explain = Annotated[bool, Option("--explain", help="Its extended plan, also if it is not running.")]
 
 
+@disk_only("Use scheduled runs, or `tidemill run`, with a short schedule.")
 def stream(
     name: Name = None,
     trigger: TriggerText = "default",

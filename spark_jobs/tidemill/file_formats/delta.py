@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
 
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
+from tidemill.contract.objects.object_path import path_of
 from tidemill.file_formats.arrow_files import file_system
 from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.delta_table import open_table
@@ -89,7 +91,7 @@ def read_schema(path: Path) -> pa.Schema:
 def data_files(path: Path) -> frozenset[Path]:
     """The data files of a table's newest version; none where there is no table."""
     table = _open(path)
-    return frozenset(map(Path, table.file_uris())) if table else frozenset()
+    return frozenset(map(_path_of_uri, table.file_uris())) if table else frozenset()
 
 
 def open_dataset(path: Path, table: DeltaTable | None = None) -> pa.dataset.Dataset:
@@ -103,6 +105,10 @@ def open_dataset(path: Path, table: DeltaTable | None = None) -> pa.dataset.Data
     """
     files = file_system(path)
     return (table or open_table(path)).to_pyarrow_dataset(filesystem=files)
+
+
+def _path_of_uri(uri: str) -> Path:
+    return Path(unquote(urlparse(uri).path)) if uri.startswith("file:") else path_of(uri)
 
 
 def _open(path: Path) -> DeltaTable | None:

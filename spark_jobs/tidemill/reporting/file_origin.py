@@ -10,6 +10,7 @@ from typing import Literal
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
+from tidemill.contract.objects.object_path import path_of
 from tidemill.file_formats.delta import data_files
 from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.status import IncrementStatus, read_increments
@@ -65,7 +66,7 @@ def origins(root: Path, given: str) -> list[Origin]:
     Raises:
         UnknownFile: no batch read or wrote it.
     """
-    named = _NamedFile(Path(disk_path(given) if given.startswith("file:") else given))
+    named = _NamedFile(path_of(disk_path(given) if given.startswith("file:") else given))
     layouts = [Layout(root, name) for name in _pipelines(root)]
     found = [origin for layout in layouts for origin in _of_pipeline(layout, named)]
     if not found:

@@ -9,6 +9,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.project import Project, search_path
 from tidemill.spec import pipeline_files
 from tidemill.spec.catalog import find
+from tidemill.spec.object_root import refuse_disk_settings
 from tidemill.spec.root import root
 from tidemill.spec.spec import Spec
 
@@ -53,8 +54,10 @@ def open_pipeline(name: str, environ: Mapping[str, str] = os.environ) -> Pipelin
     Raises:
         UsageError: no such pipeline, or `TIDEMILL_ROOT` is unset or no absolute local path.
         SpecError: its spec does not load.
+        DiskRootNeeded: the root is in an object store, and the spec needs one on a disk.
     """
     found = find(name, environ)
     spec = found.load(environ)
     layout = Layout(root(environ), name)
+    refuse_disk_settings(spec, layout.root)
     return Pipeline(name, spec, found.project, layout, others=search_path(environ), file=found.path)

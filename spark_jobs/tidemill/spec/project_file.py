@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from tidemill.contract.objects.object_path import path_of
 from tidemill.spec.complaints import Location, refusal
 from tidemill.spec.origins import Layer
 from tidemill.spec.yaml_text import YamlText, read_yaml
@@ -102,4 +103,4 @@ def _root(path: Path, text: YamlText) -> Path | None:
         return None
     if not isinstance(given, str) or not given:
         raise refusal(path, text.lines["root",], "root", "is not text", "Name a folder.")
-    return Path(given) if "://" in given else (path.parent / given).resolve()
+    return path_of(given) if "://" in given else (path.parent / given).resolve()

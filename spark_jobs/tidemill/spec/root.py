@@ -10,8 +10,6 @@ from tidemill.contract.project import search_path
 from tidemill.spec.project_file import read_project_file
 
 ROOT = "TIDEMILL_ROOT"
-# Whether a root may be in an object store: not before every step of a run works there.
-OBJECT_STORES = False
 
 
 class RootMissing(UsageError):
@@ -22,15 +20,17 @@ def root(environ: Mapping[str, str] = os.environ) -> Path:
     """The root as a path, whether it exists or not.
 
     Raises:
-        UsageError: it is given nowhere or twice, is relative, a URL, or holds `..`.
+        UsageError: it is given nowhere or twice, is relative, a URL of another kind than `s3a://`,
+            or holds `..`.
     """
     given = given_root(environ) or ""
-    if OBJECT_STORES and URL.fullmatch(given):
+    if URL.fullmatch(given):
         return path_of(given)
     if "://" in given:
         raise UsageError(
-            f"TIDEMILL_ROOT is '{given}', but only local directories are supported so far.",
-            remedy="Set it to an absolute path on a disk that Airflow and Spark share.",
+            f"TIDEMILL_ROOT is '{given}', which is neither a path nor s3a://BUCKET/FOLDER.",
+            remedy="Set it to an absolute path on a disk that Airflow and Spark share, or to a "
+            "bucket that is reached as S3.",
             root=given,
         )
     path = Path(given)

@@ -136,6 +136,21 @@ def remove_folder(folder: Path, *, missing_ok: bool = False) -> None:
         shutil.rmtree(folder, ignore_errors=missing_ok)
 
 
+def discard_folder(folder: Path, waste: Path) -> None:
+    """Remove a folder, all of it at one blow where that can be.
+
+    On a disk it is renamed first; in an object store its files go one after the other.
+
+    Args:
+        waste: The name that it is removed under: what a killed process left there is to be removed.
+    """
+    if not isinstance(folder, ObjectPath):
+        waste.parent.mkdir(parents=True, exist_ok=True)
+        folder.rename(waste)
+        folder = waste
+    remove_folder(folder)
+
+
 @contextmanager
 def local_copy(path: Path) -> Iterator[Path]:
     """A file as one on a disk: itself, or a copy of an object, which is removed at the end."""

@@ -4,10 +4,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidemill.contract.errors import SpecError
 from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.contract.objects.root_connection import root_settings
-from tidemill.spec.spec import Spec
 from tidemill.toolchain.checkpoint_jar import MANAGER
 
 CHECKPOINT_FILES = "spark.sql.streaming.checkpointFileManagerClass"
@@ -20,10 +18,6 @@ SECRET = {
     "secret_access_key": "secret.key",
     "session_token": "session.token",
 }
-
-
-class CheckpointManagerRefused(SpecError):
-    """A spec names a checkpoint file manager of its own; carries `manager`."""
 
 
 def store_conf(root: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -45,6 +39,8 @@ def store_conf(root: Path, environ: Mapping[str, str] = os.environ) -> dict[str,
     # What a batch of `update` or `complete` writes is uploaded once, and never renamed.
     own["committer.name"] = "magic"
     own["create.conditional.enabled"] = "true"
+    # Whatever the cluster's own settings say: with it a second driver would overwrite entries.
+    own["create.performance"] = "false"
     return {
         # Spark's own managers rename, or take a put that failed for one that succeeded.
         CHECKPOINT_FILES: MANAGER,
@@ -67,23 +63,6 @@ def store_secrets(root: Path, environ: Mapping[str, str] = os.environ) -> dict[s
     if not isinstance(root, ObjectPath):
         return {}
     return _of_bucket(root, _as_s3a(root_settings(environ), SECRET))
-
-
-def refuse_other_manager(spec: Spec) -> None:
-    """Refuse a spec that names how files of a checkpoint in an object store are written.
-
-    Raises:
-        CheckpointManagerRefused: it names another manager than ours.
-    """
-    manager = spec.spark.conf.get(CHECKPOINT_FILES, MANAGER)
-    if manager != MANAGER:
-        raise CheckpointManagerRefused(
-            f"spark.conf has {CHECKPOINT_FILES} {manager}: in an object store it would rename "
-            "files, or take a put that failed for one that succeeded.",
-            remedy="Remove the setting: Tidemill brings a manager that puts each file once.",
-            field="spark.conf",
-            manager=manager,
-        )
 
 
 def _as_s3a(found: Mapping[str, object], names: Mapping[str, str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from tidemill.spec.formats.table import jars_of_format
 from tidemill.spec.sinks import KafkaSink
 from tidemill.spec.spec import Spec
 from tidemill.toolchain.jars import OBJECT_STORES, jars_of
-from tidemill.toolchain.object_store_conf import refuse_other_manager, store_conf
+from tidemill.toolchain.object_store_conf import store_conf
 
 JARS = "spark.jars"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -105,13 +105,9 @@ def session_conf(
 
     Raises:
         JarsMissing: it needs some that were not fetched yet.
-        CheckpointManagerRefused: the root is in an object store, and the spec names how files of
-            the checkpoint are written.
     """
     own = {name: _as_text(value) for name, value in spec.spark.conf.items()}
     store = store_conf(root, environ) if root else {}
-    if store:
-        refuse_other_manager(spec)
     sets = (*jar_sets(spec), *([OBJECT_STORES] if store else []))
     if sets:
         ours = (str(path) for path in jars_of(*sets, environ=environ))

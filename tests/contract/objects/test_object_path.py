@@ -50,6 +50,14 @@ def test_a_url_becomes_a_path_and_the_path_the_url_again() -> None:
     assert path_of("/srv/tidemill") == Path("/srv/tidemill")
 
 
+def test_a_walk_does_not_enter_what_its_caller_takes_out(folder: Path) -> None:
+    found = []
+    for place, folders, names in walk(folder):
+        found += [str((place / name).relative_to(folder)) for name in names]
+        folders[:] = [name for name in folders if name != "x"]
+    assert sorted(found) == ["a.json", "xy/2.json"]
+
+
 def test_what_is_below_a_folder_is_named_by_a_plain_path() -> None:
     name = (ROOT / "orders" / "table").relative_to(ROOT)
     assert (str(name), type(name)) == ("orders/table", type(Path()))

@@ -14,6 +14,7 @@ from typer import Exit, Option
 from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode
+from tidemill.spec.object_root import disk_only
 
 if TYPE_CHECKING:
     from tidemill.steps.read_only.drill.drill import Comparison
@@ -42,6 +43,7 @@ Limit = Annotated[int, Option("--limit", min=1, help="Most rows of a difference 
 SEEDS = 10_000
 
 
+@disk_only("Drill the pipeline below a root on a disk: set TIDEMILL_ROOT to an empty folder.")
 def drill(
     name: PipelineName,
     kills: Kills = 3,

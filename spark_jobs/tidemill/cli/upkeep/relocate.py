@@ -13,6 +13,7 @@ from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, Screen
 from tidemill.cli.upkeep.options import Apply, Every, chosen_of
 from tidemill.contract.counted import bytes_in_words, counted
+from tidemill.spec.object_root import disk_only
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ CopyTo = Annotated[
 ]
 
 
+@disk_only(
+    "Paths of a bucket cannot be rewritten: copy the objects with the tools of the store, and "
+    "rebuild the pipelines there."
+)
 def relocate(
     names: Names = None,
     every: Every = False,

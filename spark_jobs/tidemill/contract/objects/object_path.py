@@ -76,7 +76,7 @@ class ObjectPath(PosixPath):
     def __fspath__(self) -> NoReturn:
         raise LocalFileNeeded(
             f"{self} is in an object store, and this works on local files only.",
-            remedy="Keep TIDEMILL_ROOT on a disk.",
+            remedy="Report it as a defect; with TIDEMILL_ROOT on a disk it works.",
             path=str(self),
         )
 
@@ -205,9 +205,16 @@ class ObjectPath(PosixPath):
             names.setdefault(file.parent, (set(), set()))[1].add(file.name)
             for folder in _between(file.parent, self):
                 names.setdefault(folder.parent, (set(), set()))[0].add(folder.name)
+        left_out: set[Path] = set()
         for folder in sorted(names):
+            if left_out.intersection((folder, folder.parent)):
+                left_out.add(folder)
+                continue
             folders, files = names[folder]
-            yield folder, sorted(folders), sorted(files)
+            entered = sorted(folders)
+            yield folder, entered, sorted(files)
+            # As with `os.walk`, the caller may have taken folders out.
+            left_out.update(folder / name for name in folders.difference(entered))
 
     def glob(self, pattern: str, **_: Any) -> Iterator[ObjectPath]:  # type: ignore[override]
         return self._matching(tuple(pattern.split("/")))

@@ -1,6 +1,7 @@
 """Drop: removes what a pipeline has under the root, and lets its name start over.
 
-Checkpoint and ledger go first, each by one rename. From then on every run of the pipeline is
+Checkpoint and ledger go first, each by one rename; in an object store, where no folder goes at
+once, the query ids of the checkpoints go before them. From then on every run of the pipeline is
 refused, so a drop that was killed does no harm, and the next one finishes it. The name can start
 over only once the published table is gone too: otherwise the same rows would go into it twice.
 """
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.journal.journal import Journal
 from tidemill.spec.catalog import find
 from tidemill.steps.decisions.readers import readers_of
@@ -106,6 +108,8 @@ def drop(layout: Layout, *, table: bool, run_id: str) -> Iterator[Path]:
         register(layout)
         patience = PATIENCE_SECONDS
         with hold(layout.lease, step="drop", run_id=run_id, patience=patience) as lease:
+            for path in _query_ids(layout):
+                path.unlink(missing_ok=True)
             for path in plan_drop(layout, table=table, environ={}).removes:
                 lease.check()
                 if path != layout.lease:
@@ -113,7 +117,7 @@ def drop(layout: Layout, *, table: bool, run_id: str) -> Iterator[Path]:
                     yield path
         _put_away(layout.lease, waste)
         yield layout.lease
-        if not any(layout.home.iterdir()):
+        if layout.home.is_dir() and not any(layout.home.iterdir()):
             layout.home.rmdir()
     _remove(waste)
     if not layout.home.is_dir():
@@ -125,13 +129,22 @@ def _turn(path: Path) -> tuple[int, str]:
     return order.get(path.name, len(BOOKS)), path.name
 
 
+def _query_ids(layout: Layout) -> Iterator[Path]:
+    """The files without which no run takes the folders of checkpoints for its own."""
+    if isinstance(layout.root, ObjectPath):
+        yield from (layout.home / "checkpoints").glob("*/metadata")
+
+
 def _put_away(path: Path, waste: Path) -> None:
     """Remove a path at one blow, and then what was below it."""
     place = waste / path.name
     _remove(place)
     make_folder(waste)
-    path.rename(place)
-    sync_folder(path.parent)
+    if isinstance(path, ObjectPath):
+        place = path
+    else:
+        path.rename(place)
+        sync_folder(path.parent)
     _remove(place)
 
 

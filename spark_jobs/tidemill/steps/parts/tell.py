@@ -1,9 +1,9 @@
 """Tells the user's Great Expectations project of a verdict that is written."""
 
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import quote
 
+from tidemill.contract.objects.object_path import path_of
 from tidemill.gate.gx_internals.quick_import import import_great_expectations
 from tidemill.gate.suite import Suite, SuiteError, load_suite
 from tidemill.increments.increments import Verdict
@@ -74,5 +74,5 @@ def _missed(run: RunContext, verdict: Verdict, suite: Suite, judged: str | None)
         quote(verdict.run_id, safe="+:"),
         verdict.judged,
         held=verdict.reasons if verdict.outcome == "held" else (),
-        result=Path(judged) if judged else None,
+        result=path_of(judged) if judged else None,
     ).deliver()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from tidemill.contract.objects.object_path import path_of
 from tidemill.contract.project import PACKAGE, SHIPPED, search_path
 from tidemill.spec.root import given_root
 from tidemill.toolchain import extras, jars
@@ -112,7 +113,7 @@ def _missing_folders(environ: Mapping[str, str]) -> Iterator[Missing]:
 
 def _root(environ: Mapping[str, str]) -> Path | None:
     given = given_root(environ)
-    return Path(given) if given else None
+    return path_of(given) if given else None
 
 
 def _missing_jars(environ: Mapping[str, str]) -> Iterator[Missing]:

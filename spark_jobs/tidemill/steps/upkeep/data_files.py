@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.contract.objects.object_path import path_of
+from tidemill.file_formats.delta import data_files
 from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.delta_table import open_table
 from tidemill.increments.snapshot import Snapshot
@@ -46,7 +47,7 @@ def orphans(snapshot: Snapshot, before: float) -> Iterator[Leftover]:
         if old and named is None:
             named = {*_published(layout)}
         for path in sorted(old - {*_recorded(layout, generation)} - (named or set())):
-            file = Path(path)
+            file = path_of(path)
             for one in (file, file.with_name(f".{file.name}.crc")):
                 seen = leftover("orphan", one)
                 if seen is not None:
@@ -91,5 +92,4 @@ def _published(layout: Layout) -> Iterator[str]:
     """The files that readers see, by the table's log and by the lists of files."""
     yield from (str(layout.home / file.path) for file in files_now(layout))
     if has_table(layout.table):
-        for uri in open_table(layout.table).file_uris():
-            yield unquote(urlparse(uri).path) if "://" in uri else uri
+        yield from map(str, data_files(layout.table))

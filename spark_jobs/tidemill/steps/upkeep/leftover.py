@@ -1,7 +1,5 @@
 """What commands of upkeep find: files and folders, each as it was when it was found."""
 
-import os
-import shutil
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from typing import Literal
 
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
+from tidemill.storage.folders import Stat, discard_folder, remove_folder, walk
 
 Kind = Literal[
     "removal",
@@ -75,8 +74,8 @@ def leftover(kind: Kind, path: Path) -> Leftover | None:
 def remove(layout: Layout, one: Leftover) -> bool:
     """Remove a leftover, unless it was changed since it was found.
 
-    A folder is renamed first, so that no half of it is ever found under its name. What a killed
-    removal left is a leftover of the next.
+    A folder on a disk is renamed first, so that no half of it is ever found under its name. What a
+    killed removal left is a leftover of the next.
 
     Returns:
         Whether it was removed.
@@ -86,12 +85,10 @@ def remove(layout: Layout, one: Leftover) -> bool:
     if not one.path.is_dir():
         one.path.unlink(missing_ok=True)
         return True
-    folder = one.path
-    if one.kind != "removal":
-        folder = removals(layout) / uuid.uuid4().hex
-        folder.parent.mkdir(exist_ok=True)
-        one.path.rename(folder)
-    shutil.rmtree(folder)
+    if one.kind == "removal":
+        remove_folder(one.path)
+    else:
+        discard_folder(one.path, removals(layout) / uuid.uuid4().hex)
     return True
 
 
@@ -117,10 +114,10 @@ def by_kind(found: Iterable[Leftover]) -> tuple[LeftoversOfKind, ...]:
     )
 
 
-def _files(folder: Path) -> Iterator[os.stat_result]:
-    for place, _, names in os.walk(folder):
+def _files(folder: Path) -> Iterator[Stat]:
+    for place, _, names in walk(folder):
         for name in names:
             try:
-                yield (Path(place) / name).lstat()
+                yield (place / name).lstat()
             except FileNotFoundError:
                 continue

@@ -1,6 +1,5 @@
 """Documents that are out of use: drafts of killed writers, old leases, notices, ended queries."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from tidemill.contract.layout import Layout
 from tidemill.ledger.running_queries import RunningQuery
 from tidemill.steps.upkeep.leftover import Kind, Leftover, leftover, removals
 from tidemill.storage import documents
+from tidemill.storage.folders import names_in, walk
 from tidemill.storage.lease import newest_epoch
 
 # As `storage.documents`, `storage.sync`, `contract.report` and `ledger.static_pins` name them.
@@ -59,8 +59,7 @@ def drafts(layout: Layout, before: float) -> Iterator[Leftover]:
     """What was to become a document, or a copy of a static input, and never did."""
     # Tables and checkpoints hold Spark's and Delta's files, and no drafts of documents.
     others = {layout.table, layout.rejected, removals(layout), *_checkpoints(layout)}
-    for place, folders, names in os.walk(layout.home):
-        here = Path(place)
+    for here, folders, names in walk(layout.home):
         folders[:] = sorted(name for name in folders if here / name not in others)
         is_statics = here.parent == layout.statics
         copies = [name for name in folders if is_statics and _COPY.fullmatch(name)]
@@ -80,10 +79,10 @@ def _checkpoints(layout: Layout) -> Iterator[Path]:
 def _numbered(folder: Path, name: re.Pattern[str], upto: int | None = None) -> list[Path]:
     """The files of a folder by the number that their names begin with."""
     found = []
-    for entry in os.scandir(folder) if folder.is_dir() else ():
-        match = name.fullmatch(entry.name)
+    for there in names_in(folder) if folder.is_dir() else ():
+        match = name.fullmatch(there)
         if match and (upto is None or int(match[1]) <= upto):
-            found.append((int(match[1]), folder / entry.name))
+            found.append((int(match[1]), folder / there))
     return [path for _, path in sorted(found)]
 
 

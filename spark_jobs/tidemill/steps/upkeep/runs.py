@@ -1,8 +1,6 @@
 """Folders of runs that are over: requests, reports and logs."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from tidemill.generations.build import generation_builds
 from tidemill.increments.increment import State
@@ -10,6 +8,7 @@ from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
 from tidemill.steps.upkeep.leftover import Leftover, leftover
+from tidemill.storage.folders import entries, touched
 
 
 def finished_runs(snapshot: Snapshot, before: float, kept: int) -> Iterator[Leftover]:
@@ -24,12 +23,8 @@ def finished_runs(snapshot: Snapshot, before: float, kept: int) -> Iterator[Left
         kept: How many of the newest stay.
     """
     layout = snapshot.layout
-    if not layout.runs.is_dir():
-        return
-    folders = sorted(
-        (Path(one) for one in os.scandir(layout.runs) if one.is_dir(follow_symlinks=False)),
-        key=lambda folder: folder.stat().st_mtime_ns,
-    )
+    found_runs = sorted((one for one in entries(layout.runs) if one.is_dir), key=touched)
+    folders = [one.path for one in found_runs]
     built = {layout.run(one.run_id) for one in generation_builds(layout)}
     visible = snapshot.visible
     open_increments = {

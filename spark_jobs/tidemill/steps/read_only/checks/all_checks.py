@@ -12,6 +12,7 @@ from tidemill.contract.project import TransformDoubled, is_left_out, search_path
 from tidemill.spec import json_schema as schema
 from tidemill.spec.catalog import SpecFile, find, paths_of, pipelines_in
 from tidemill.spec.effective import effective
+from tidemill.spec.object_root import disk_settings, object_root
 from tidemill.spec.pipeline_files import suite_file, transform_file
 from tidemill.steps.read_only.checks.chains import problems_of_chains
 from tidemill.steps.read_only.checks.expressions import problems_of_expressions
@@ -69,6 +70,9 @@ def _of_pipeline(one: SpecFile, environ: Mapping[str, str]) -> Iterator[Problem]
     for at, what, remedy in problems_of_chains(one.name, spec, environ):
         yield places.problem(at, what, remedy)
     yield from problems_of_target_classes(spec, places, one.project)
+    root = object_root(environ)
+    for at, what, remedy in disk_settings(spec) if root is not None else ():
+        yield places.problem(at, f"{what}, and TIDEMILL_ROOT is {root}", remedy)
     transform: Path | None
     try:
         transform = transform_file(one.name, spec, one.project, search_path(environ))
