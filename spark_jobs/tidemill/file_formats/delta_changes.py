@@ -7,6 +7,7 @@ files are never taken for new rows.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ from urllib.parse import unquote
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.delta_log import DIGITS, LOG, actions_of, has_table
 from tidemill.file_formats.delta_table import open_table
+
+CHECKPOINT = re.compile(rf"\d{{{DIGITS}}}\.checkpoint\.parquet")
 
 
 class HistoryExpired(Refused):
@@ -96,11 +99,18 @@ def changes(table: Path, first: int, until: int) -> Iterator[Version]:
 def files_at(table: Path, version: int) -> tuple[AddedFile, ...]:
     """The files of a version of a table, in the order in which they were added.
 
+    Where the log has lost its first entries, those of its newest checkpoint come first, in the
+    order of their times.
+
     Raises:
-        HistoryExpired: an entry of the log up to it is gone.
+        HistoryExpired: an entry of the log up to it is gone, and no checkpoint stands for it.
     """
     found: dict[str, AddedFile] = {}
-    for number in range(version + 1):
+    first = 0
+    if not _entry(table, 0).exists() and (covered := _checkpoints(table, version)):
+        first = covered[-1] + 1
+        found = {file.path: file for file in _files_of_checkpoint(table, covered[-1])}
+    for number in range(first, version + 1):
         for action in _file_actions(table, number):
             if "remove" in action:
                 found.pop(_path(table, action["remove"]), None)
@@ -113,10 +123,16 @@ def files_at(table: Path, version: int) -> tuple[AddedFile, ...]:
 def last_removal(table: Path, head: TableHead) -> int:
     """The newest version that took files away, also if only to rewrite them; -1 without one.
 
+    Where the log has lost the entries before a checkpoint, that is the version of the checkpoint.
+
     Raises:
         HistoryExpired: an entry of the log after it is gone.
     """
     for number in range(head.version, -1, -1):
+        if not _entry(table, number).exists():
+            after = [one for one in _checkpoints(table, head.version) if one >= number]
+            if after:
+                return after[0]
         if any("remove" in action for action in _file_actions(table, number)):
             return number
     return -1
@@ -213,6 +229,22 @@ def _file_actions(table: Path, number: int) -> list[dict[str, Any]]:
 def _changes_rows(action: Mapping[str, Any]) -> bool:
     """Whether an action adds rows or takes some away; a compaction only rewrites files."""
     return bool((action.get("add") or action["remove"]).get("dataChange", True))
+
+
+def _checkpoints(table: Path, version: int) -> list[int]:
+    """The versions up to one that a checkpoint of the log, in one file, stands for."""
+    names = (path.name for path in (table / LOG).iterdir())
+    numbers = (int(name[:DIGITS]) for name in names if CHECKPOINT.fullmatch(name))
+    return sorted(number for number in numbers if number <= version)
+
+
+def _files_of_checkpoint(table: Path, number: int) -> list[AddedFile]:
+    import pyarrow.parquet as pq
+
+    path = table / LOG / f"{number:0{DIGITS}d}.checkpoint.parquet"
+    adds = pq.read_table(path, columns=["add"])["add"].to_pylist(maps_as_pydicts="strict")
+    found = [_file(table, add) for add in adds if add is not None]
+    return sorted(found, key=lambda file: (file.modified, file.path))
 
 
 def _entry(table: Path, number: int) -> Path:

@@ -13,11 +13,12 @@ from tests.support.delta_orders import DDL, DeltaOrders
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.remedies import carry_out
 from tidemill.contract.layout import FIRST_GENERATION, Layout
-from tidemill.file_formats.delta_changes import HistoryExpired
+from tidemill.file_formats.delta_changes import HistoryExpired, files_at
 from tidemill.ledger.batch import Batch
 from tidemill.sources.kinds import open_source
 from tidemill.sources.open_source import OpenSource
 from tidemill.sources.probe_result import ProbeResult
+from tidemill.sources.tables.batches import BatchLimits, TableBatches
 from tidemill.sources.tables.open_table_source import SwapNotReplayed
 from tidemill.spark_logs.offset_ranges import Range
 
@@ -139,6 +140,23 @@ def test_a_log_whose_unread_entries_have_expired_is_refused(
     with pytest.raises(HistoryExpired) as error:
         source(tmp_path).probe([read])
     assert error.value.data["version"] == gone
+
+
+def test_a_pipeline_that_comes_late_reads_what_a_checkpoint_says(
+    tmp_path: Path, table: DeltaOrders
+) -> None:
+    for day in (1, 2, 3):
+        table.add(day)
+    kept = {one.path for one in files_at(table.path, table.version)}
+    table.expire_log()
+    assert source(tmp_path).probe(()).new == 1
+    batches = TableBatches(table.path, None)
+    end = batches.end({}, batches.head(), BatchLimits(files=1))
+    assert end == {table.id: {"0": table.version + 1}}
+    assert {one.path for one in batches.files({}, end)} == kept
+    table.add(4)
+    after = batches.end(end, batches.head(), BatchLimits())
+    assert len(batches.files(end, after)) == 1
 
 
 def test_a_recomputation_reads_what_swaps_have_left_before_the_next_new_rows(

@@ -32,6 +32,7 @@ from tidemill.sources.kinds import open_source
 from tidemill.spark_logs.offset_ranges import Range, joined
 from tidemill.spec.column_types import quoted
 from tidemill.spec.sources.table import Swapped, TableSource
+from tidemill.storage.tables_read import mark_read
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class SparkTableSource(SparkSource[TableSource]):
     """Rows as another pipeline published them; typed, and never malformed."""
 
     def stream(self, *, continuous: bool = False) -> DataFrame:
+        mark_read(self._upstream)
         kind = self._register()
         reader = self.session.readStream.name(self.name).format(kind).schema(self.schema())
         options = {
@@ -64,8 +66,12 @@ class SparkTableSource(SparkSource[TableSource]):
         return self._read([] if head is None else files_standing(self._table, head, spans))
 
     @property
+    def _upstream(self) -> Layout:
+        return Layout(self.pipeline.layout.root, self.spec.pipeline)
+
+    @property
     def _table(self) -> Path:
-        return Layout(self.pipeline.layout.root, self.spec.pipeline).table
+        return self._upstream.table
 
     def _held_swaps(self) -> dict[str, Any] | None:
         """The swaps that a query must not read past; None where it may read past all.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
@@ -18,6 +18,7 @@ from tidemill.file_formats.delta_log import has_table, put_aside, torn_first_ent
 from tidemill.file_formats.delta_table import open_table
 from tidemill.publish.delta.table_sync import sync_table
 from tidemill.publish.fence import fenced_out
+from tidemill.storage.tables_read import is_read
 
 LEASE_TRANSACTION = "tidemill.lease"
 ATTEMPTS = 5
@@ -68,6 +69,14 @@ def properties(
     )
 
 
+def after_commit(layout: Layout) -> PostCommitHookProperties:
+    """What delta-rs does after a commit: every hundredth one gets a checkpoint.
+
+    Old entries of the log go then too, unless other pipelines read the table.
+    """
+    return PostCommitHookProperties(cleanup_expired_logs=False if is_read(layout) else None)
+
+
 def fence(path: Path, epoch: int) -> None:
     """Let no writer of an older epoch commit to a table any more.
 
@@ -84,6 +93,7 @@ def fence(path: Path, epoch: int) -> None:
         table.schema(),
         table.metadata().partition_columns,
         commit_properties=properties(epoch, {"tidemill.fence": str(epoch)}),
+        post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
     )
 
 

@@ -6,6 +6,7 @@ from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import DIGITS, LOG
 from tidemill.publish.delta import commit
 from tidemill.publish.delta.table_sync import sync_table
+from tidemill.storage.tables_read import is_read
 
 # Readers open fewer entries than that one by one.
 FEW_ENTRIES = 10
@@ -32,10 +33,12 @@ def entries_to_cover(table: Path) -> list[Path]:
 def checkpoint_log(layout: Layout, table: Path) -> None:
     """Write a checkpoint of a log, and remove entries as old as the table's own settings say.
 
-    By Delta's default these are entries before a checkpoint that is older than 30 days.
+    By Delta's default these are entries before a checkpoint that is older than 30 days. None of
+    them goes where other pipelines read the table.
     """
     found = commit.load(table)
     if found is not None:
         found.create_checkpoint()
-        found.cleanup_metadata()
+        if not is_read(layout):
+            found.cleanup_metadata()
         sync_table(table, layout.root)

@@ -37,7 +37,12 @@ def replace_all(
     """
     if table.metadata().partition_columns == list(partitions):
         table.create_write_transaction(
-            list(adds), "overwrite", schema, list(partitions), commit_properties=properties
+            list(adds),
+            "overwrite",
+            schema,
+            list(partitions),
+            commit_properties=properties,
+            post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
         )
         return
     # The other way keeps the old partition columns, and fails where the schema lacks one; this one

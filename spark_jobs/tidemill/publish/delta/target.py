@@ -125,6 +125,7 @@ class DeltaTarget:
                 schema,
                 partitions,
                 commit_properties=properties,
+                post_commithook_properties=commit.after_commit(self.layout),
             )
 
     def _change(
