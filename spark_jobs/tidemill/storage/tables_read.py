@@ -13,7 +13,7 @@ def mark_read(layout: Layout) -> None:
     """Remember that another pipeline reads the table of this one.
 
     Args:
-        layout: Of the pipeline that publishes the table.
+        layout: That of the pipeline that publishes the table.
     """
     mark = _mark(layout)
     if not mark.exists():

@@ -11,7 +11,7 @@ from tests.support.histories.history_builder import History, row
 from tidemill.publish.delta.log_checkpoint import checkpoint_log
 from tidemill.storage.tables_read import mark_read
 
-# Every second commit makes a checkpoint, and whatever lies before it is old at once.
+# Every second commit makes a checkpoint, and all entries before it are old at once.
 HASTY = {"delta.checkpointInterval": "2", "delta.logRetentionDuration": "interval 0 days"}
 
 KEPT = PostCommitHookProperties(cleanup_expired_logs=False)
