@@ -23,7 +23,10 @@ LIMITS = {
     "spark.sql.streaming.fileSource.log.compactInterval": "3",
     "spark.sql.streaming.fileSource.log.cleanupDelay": "0",
 }
-RETAINED_BATCHES = 2
+# At least two compact files have to stay: Spark takes its interval from the two newest. With fewer,
+# a driver that is killed among its deletions leaves two that are not neighbours; the next one then
+# writes an entry where a compact file belongs, and later all before it is deleted.
+RETAINED_BATCHES = 6
 
 
 def prepare_group() -> None:
