@@ -80,7 +80,7 @@ def test_two_runs_never_share_a_folder(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given_root", ["", "relative", "./x", "~", "gs://b/x", "s3a://", "file:///srv"]
+    "given_root", ["", "relative", "./x", "~", "gs://b/x", "hdfs://b/x", "s3a://", "file:///srv"]
 )
 def test_a_root_that_is_neither_an_absolute_path_nor_a_bucket_is_refused(given_root: str) -> None:
     with pytest.raises(UsageError) as error:

@@ -51,7 +51,7 @@ Stop = Annotated[bool, Option("--stop", help="End it after its current batch, an
 Explain = Annotated[bool, Option("--explain", help="Its extended plan, also if it is not running.")]
 
 
-@disk_only("Use scheduled runs, or `tidemill run`, with a short schedule.")
+@disk_only("Use scheduled runs with a short schedule.")
 def stream(
     name: Name = None,
     trigger: TriggerText = "default",
