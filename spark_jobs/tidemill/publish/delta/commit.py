@@ -25,6 +25,8 @@ ATTEMPTS = 5
 WAIT_SECONDS = 0.1
 # What delta-rs says when somebody else committed first; it has no class of its own for it.
 CONFLICTS = ("concurrent", "already exists", "conflict", "changed since last commit")
+# After such a commit no entry of the log is removed, however old.
+LOG_KEPT = PostCommitHookProperties(cleanup_expired_logs=False)
 
 
 class CommitContended(TransientError):
@@ -74,7 +76,7 @@ def after_commit(layout: Layout) -> PostCommitHookProperties:
 
     Old entries of the log go then too, unless other pipelines read the table.
     """
-    return PostCommitHookProperties(cleanup_expired_logs=False if is_read(layout) else None)
+    return LOG_KEPT if is_read(layout) else PostCommitHookProperties()
 
 
 def fence(path: Path, epoch: int) -> None:
@@ -93,7 +95,7 @@ def fence(path: Path, epoch: int) -> None:
         table.schema(),
         table.metadata().partition_columns,
         commit_properties=properties(epoch, {"tidemill.fence": str(epoch)}),
-        post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+        post_commithook_properties=LOG_KEPT,
     )
 
 

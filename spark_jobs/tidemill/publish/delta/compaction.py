@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable, PostCommitHookProperties
+from deltalake import DeltaTable
 from deltalake.transaction import AddAction
 
 from tidemill.contract.counted import counted
@@ -128,7 +128,7 @@ class Compaction:
             table.schema(),
             partitions,
             commit_properties=commit.properties(epoch, said, exactly=True),
-            post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+            post_commithook_properties=commit.LOG_KEPT,
         )
 
     def _write(
