@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.steps.decisions.test_rewind import back_to, rewound
+from tests.steps.decisions.test_rewind_targets import go_back_and_on, take_all_of_it_at_once
 from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import row
 from tests.support.histories.net_history_builder import NetHistory, count
-from tests.support.histories.rolled_history import RolledHistory
+from tests.support.histories.rolled_history import RolledHistory, with_transform
 from tests.support.iceberg_catalogue import Catalogue
 from tidemill.contract.report import Outcome
-from tidemill.journal.takeovers import current
 
 Read = Callable[[], list[int]]
 SECOND = date(2024, 1, 2)
@@ -38,43 +38,16 @@ def target(catalogue: Catalogue) -> tuple[str, Read]:
     return catalogue.target, catalogue.ids
 
 
-def with_transform(history: RolledHistory) -> RolledHistory:
-    history.pipeline.transform_file.parent.mkdir(parents=True, exist_ok=True)
-    history.pipeline.transform_file.write_text("def transform(orders): ...\n")
-    return history
-
-
 def test_rows_are_those_of_the_table_after_it_and_after_the_next_publish(
     tmp_path: Path, target: tuple[str, Read]
 ) -> None:
-    given, read = target
-    more = f"publish: [{{kind: delta}}, {given}]"
-    history = with_transform(RolledHistory(tmp_path / "pipeline", more=more))
-    for number in (1, 2, 3):
-        assert history.go(number, 10 * number).outcome is Outcome.DONE
-    rewound(history, back_to("run-2"))
-    assert read() == history.ids() == [1, 2, 10, 20]
-    for number in (4, 5):
-        assert history.go(number).outcome is Outcome.DONE
-    assert read() == history.ids() == [1, 2, 4, 5, 10, 20]
-    rewound(history, back_to("run-1"), "further")
-    assert (current(history.layout), read()) == ("live-0003", [1, 10])
-    assert history.go(6).outcome is Outcome.DONE
-    assert read() == history.ids() == [1, 6, 10]
+    go_back_and_on(tmp_path / "pipeline", *target)
 
 
 def test_a_target_that_lags_takes_all_of_it_at_once(
     tmp_path: Path, target: tuple[str, Read]
 ) -> None:
-    given, read = target
-    history = with_transform(RolledHistory(tmp_path / "pipeline", more="publish: [{kind: delta}]"))
-    for number in (1, 2, 3):
-        history.go(number)
-    rewound(history, back_to("run-2"))
-    history.go(4)
-    history.write_spec(more=f"publish: [{{kind: delta}}, {given}]")
-    assert history.publish().outcome is Outcome.DONE
-    assert read() == history.ids() == [1, 2, 4]
+    take_all_of_it_at_once(tmp_path / "pipeline", *target)
 
 
 def test_partitions_that_were_computed_again_before_it_stay(

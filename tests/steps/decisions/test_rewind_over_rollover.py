@@ -9,7 +9,7 @@ import pytest
 
 from tests.steps.decisions.test_rewind import back_to, rewound
 from tests.steps.parts.test_roll_over import known_to_spark, probed
-from tests.support.histories.rolled_history import RolledHistory
+from tests.support.histories.rolled_history import RolledHistory, rolled_over
 from tidemill.contract.report import Outcome
 from tidemill.generations.verify import open_generation
 from tidemill.journal.takeovers import current
@@ -23,14 +23,7 @@ FIRST, SECOND, THIRD = "live-0001", "live-0002", "live-0003"
 
 @pytest.fixture
 def rolled(tmp_path: Path) -> RolledHistory:
-    """Four published increments, of which the third has led to a rollover."""
-    history = RolledHistory(tmp_path / "pipeline", more="rollover: {after_batches: 3}")
-    history.pipeline.transform_file.parent.mkdir(parents=True, exist_ok=True)
-    history.pipeline.transform_file.write_text("def transform(orders): ...\n")
-    for number in (1, 2, 3, 4):
-        history.go(number)
-    assert current(history.layout) == SECOND
-    return history
+    return rolled_over(tmp_path / "pipeline")
 
 
 def goes_on(history: RolledHistory, last: int) -> None:

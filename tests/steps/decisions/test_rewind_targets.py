@@ -15,7 +15,7 @@ from tests.publish.test_kafka_target import VARIABLE, connection, headers
 from tests.steps.decisions.test_rewind import back_to, rewound
 from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import row
-from tests.support.histories.rolled_history import RolledHistory
+from tests.support.histories.rolled_history import RolledHistory, with_transform
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.journal.takeovers import current
@@ -29,10 +29,7 @@ SECOND = date(2024, 1, 2)
 
 def history_of(home: Path, given: str = "") -> RolledHistory:
     more = f"publish: [{{kind: delta}}{given and ', '}{given}]"
-    history = RolledHistory(home, more=more)
-    history.pipeline.transform_file.parent.mkdir(parents=True, exist_ok=True)
-    history.pipeline.transform_file.write_text("def transform(orders): ...\n")
-    return history
+    return with_transform(RolledHistory(home, more=more))
 
 
 def go_back_and_on(home: Path, given: str, read: Read) -> None:

@@ -13,7 +13,7 @@ from tests.steps.decisions.test_rewind import back_to, rewound
 from tests.support.histories.held_recomputation import hold_again
 from tests.support.histories.history_builder import rows
 from tests.support.histories.moved_history import move
-from tests.support.histories.rolled_history import RolledHistory
+from tests.support.histories.rolled_history import RolledHistory, rolled_over
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.report import Outcome
 from tidemill.generations.checkpoint_snapshot import read_snapshots
@@ -39,14 +39,7 @@ WHO = {"by": "ada", "reason": "the disk lost the state"}
 
 @pytest.fixture
 def rolled(tmp_path: Path) -> RolledHistory:
-    """Four published increments, of which the third has led to a rollover."""
-    history = RolledHistory(tmp_path / "pipeline", more="rollover: {after_batches: 3}")
-    history.pipeline.transform_file.parent.mkdir(parents=True, exist_ok=True)
-    history.pipeline.transform_file.write_text("def transform(orders): ...\n")
-    for number in (1, 2, 3, 4):
-        history.go(number)
-    assert current(history.layout) == SECOND
-    return history
+    return rolled_over(tmp_path / "pipeline")
 
 
 def in_days(history: RolledHistory, days: int) -> RunContext:

@@ -31,3 +31,19 @@ class RolledHistory(History):
             self.batch(rows(number))
         self.judge(self.seal().increment)
         return self.publish()
+
+
+def with_transform(history: RolledHistory) -> RolledHistory:
+    """Write the transform that a rewind compares with the one of before."""
+    history.pipeline.transform_file.parent.mkdir(parents=True, exist_ok=True)
+    history.pipeline.transform_file.write_text("def transform(orders): ...\n")
+    return history
+
+
+def rolled_over(home: Path) -> RolledHistory:
+    """Four published increments, of which the third has led to a rollover."""
+    history = with_transform(RolledHistory(home, more="rollover: {after_batches: 3}"))
+    for number in (1, 2, 3, 4):
+        history.go(number)
+    assert current(history.layout) == "live-0002"
+    return history
