@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tidemill.contract.errors import TidemillError
 from tidemill.engine.spark_errors import QueryFailed
-from tidemill.spark_logs.state_files import damaged_state_files
+from tidemill.spark_logs.state_files import UNFINISHED, damaged_state_files
 from tidemill.spec.pipeline import Pipeline
 
 # Conditions under which Spark could not take over what the batch before has left.
@@ -16,7 +16,6 @@ LOADING = (
 )
 # What says by itself that bytes are not what was written.
 CORRUPT = ("Stream is corrupted", "Checksum error", "CHECKSUM_VERIFICATION_FAILED")
-UNFINISHED = ".tmp"
 GONE = re.compile(r"file:(\S+) does not exist")
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 MAGIC = b"crc\0"
 METADATA = "_metadata"
+# What a task was writing when Spark stopped it, `.<name>.<uuid>.tmp`; it is never read again.
+UNFINISHED = ".tmp"
 
 
 def damaged_state_files(checkpoint: Path, *, metadata_only: bool = False) -> tuple[Path, ...]:
@@ -22,7 +24,9 @@ def damaged_state_files(checkpoint: Path, *, metadata_only: bool = False) -> tup
     below = f"**/{METADATA}/**/.*.crc" if metadata_only else "**/.*.crc"
     sums = sorted((checkpoint / "state").glob(below))
     files = [(path.with_name(path.name[1:].removesuffix(".crc")), path) for path in sums]
-    return tuple(file for file, path in files if not _agrees(file, path))
+    return tuple(
+        file for file, path in files if file.suffix != UNFINISHED and not _agrees(file, path)
+    )
 
 
 def _agrees(file: Path, checksums: Path) -> bool:
