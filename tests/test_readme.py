@@ -49,6 +49,8 @@ TESTED = {"fields", "sql"}
 TESTED.update(("new-feed", "new", "new-says"))
 # Specs, which tests/cli/test_page_blocks.py checks.
 TESTED.update(("chain", "fetch", "fetch-clean", "rollover"))
+# The connection of tests/airflow/operators/test_connections.py and tests/cluster.
+TESTED.add("cluster-connection")
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"
 FEED = "station,level_cm,at\nDover,{level},2026-03-{day:02d} 00:00:00\n"

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.cluster.conftest import CARD
 from tests.cluster.shell import report, tidemill
+from tests.servers.s3 import S3
 from tests.servers.spark import Cluster
 from tests.support.histories.history_builder import History, rows
+from tests.support.pages import BLOCKS
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tests.support.pipelines.windowed_words import at, windows
+from tests.support.s3_root import new_root
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.generation_note import read_note
+from tidemill.storage.root_identity import initialise
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.servers.kafka import Broker
 
 DAY = {"event_time": {"column": "at"}, "output": {"partition_by": {"day": "to_date(at)"}}}
@@ -36,12 +44,30 @@ def transform(lines):
     return lines.withColumn("word", F.udf(loud, "string")("word"))
 """
 
+# A word, and the card that its task was given.
+CARDS = """
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+
+
+def placed(word):
+    (card,) = TaskContext.get().resources()["gpu"].addresses
+    return f"{word} on {card}"
+
+
+def transform(events):
+    words = events.withColumn("word", F.udf(placed, "string")("word"))
+    return words.groupBy(F.window("at", "10 minutes"), "word").count()
+"""
+
 DOUBLES = "def transform(orders):\n    return orders.selectExpr('id * 2 AS double')\n"
 
 
 def on_cluster(environ: Mapping[str, str], cluster: Cluster) -> dict[str, str]:
-    """The variables of a command whose Spark runs on a cluster."""
-    spark = {"conn_type": "spark", "host": cluster.url}
+    """The variables of a command whose Spark runs on a cluster, by the connection of the page."""
+    _, _, _, _, *options = shlex.split(BLOCKS["cluster-connection"])
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    spark = {"conn_type": given["--conn-type"], "host": cluster.url}
     kept = {name: value for name, value in environ.items() if name != "TIDEMILL_MASTER"}
     return {**kept, "AIRFLOW_CONN_TIDEMILL_SPARK": json.dumps(spark)}
 
@@ -96,3 +122,26 @@ def test_workers_without_tidemill_read_what_another_pipeline_published(
     tidemill("run", doubles.name, environ=on_cluster(doubles.environ, cluster))
 
     assert doubles.published("double") == [(2,), (4,)]
+
+
+def test_executors_write_to_a_root_in_a_bucket_and_have_the_resources_of_their_workers(
+    cluster: Cluster, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = windows(tmp_path)
+    asked = {f"spark.{part}.resource.gpu.amount": "1" for part in ("executor", "task")}
+    counts.write(CARDS, spark={"conf": asked})
+    counts.url = new_root(s3, monkeypatch)
+    initialise(counts.root)
+    environ = on_cluster(counts.environ, cluster)
+
+    counts.arrive("events", "first", [at("12:01", "tide"), at("12:02", "ebb"), at("12:31", "tide")])
+    tidemill("run", counts.name, environ=environ)
+    # The second application begins with the state that the first one left in the bucket.
+    counts.arrive("events", "next", [at("12:32", "tide"), at("13:01", "ebb")])
+    tidemill("run", counts.name, environ=environ)
+
+    assert counts.published("word", "count") == [
+        (f"ebb on {CARD}", 1),
+        (f"tide on {CARD}", 1),
+        (f"tide on {CARD}", 2),
+    ]

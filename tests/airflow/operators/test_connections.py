@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from airflow.cli.cli_parser import get_parser
 from airflow.sdk import Connection, Context
 from airflow.sdk._shared.secrets_masker import redact
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
@@ -18,6 +20,7 @@ from tests.airflow.operators.conftest import EXTRA_SECRET, KAFKA, PASSWORD, SPEC
 from tests.servers.ports import free_ports
 from tests.support.airflow.fake_spark_submit import FakeSpark
 from tests.support.airflow.fake_step import leaving, report_of
+from tests.support.pages import BLOCKS
 from tidemill.contract.connections import airflow as contract
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Step
@@ -138,6 +141,19 @@ def test_a_driver_on_a_worker_of_a_standalone_cluster_is_refused_without_any_sec
     with pytest.raises(AirflowFailException, match="deploy-mode"):
         ingest().execute(context)
     assert not spark_submit.called
+
+
+@pytest.mark.usefixtures("answering_masters")
+def test_the_connection_that_the_page_on_clusters_adds_leads_to_its_master(
+    spark_submit: FakeSpark, layout: Layout, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = get_parser().parse_args(shlex.split(BLOCKS["cluster-connection"])[1:])
+    assert added.conn_id == "tidemill_spark"
+    connection = {"conn_type": added.conn_type, "host": added.conn_host}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
+    ingest().execute(context)
+    assert spark_submit.call["argv"][:2] == ["--master", "spark://tide:7077"]
 
 
 def test_a_cluster_whose_masters_do_not_answer_is_tried_again_and_no_driver_waits_for_it(
