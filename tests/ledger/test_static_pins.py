@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.memory_buckets import new_root_in_memory
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.contract.objects.object_path import path_of
 from tidemill.ledger.ledger import Ledger, Start
 from tidemill.ledger.static_pins import StaticPin, keep_copies
 from tidemill.sources.static_files import StaticChanging, StaticMissing, pin_files
@@ -28,6 +30,14 @@ def original(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(params=["disk", "bucket"])
+def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where copies go."""
+    if request.param == "disk":
+        return tmp_path / "copies"
+    return path_of(new_root_in_memory(monkeypatch)) / "copies"
+
+
 def pin_of(identity: str) -> StaticPin:
     return StaticPin(kind="file", identity=identity, files=())
 
@@ -42,8 +52,7 @@ def test_the_same_files_are_copied_once(original: Path, tmp_path: Path) -> None:
     assert first.missing_in(folder) is None
 
 
-def test_a_copy_stays_as_it_was_when_the_original_changes(original: Path, tmp_path: Path) -> None:
-    place = tmp_path / "copies"
+def test_a_copy_stays_as_it_was_when_the_original_changes(original: Path, place: Path) -> None:
     first = pin_files("ids", static_at(original), place)
     file = original / "country=GB" / "one.csv"
     file.write_text("id\n2\n")
@@ -55,18 +64,17 @@ def test_a_copy_stays_as_it_was_when_the_original_changes(original: Path, tmp_pa
     assert texts == ["id\n1\n", "id\n2\n"]
 
 
-def test_a_copy_that_lacks_a_file_or_has_another_is_not_whole(
-    original: Path, tmp_path: Path
-) -> None:
-    pin = pin_files("ids", static_at(original), tmp_path / "copies")
-    folder = tmp_path / "copies" / pin.identity
+def test_a_copy_that_lacks_a_file_or_has_another_is_not_whole(original: Path, place: Path) -> None:
+    pin = pin_files("ids", static_at(original), place)
+    assert pin.missing_in(place / pin.identity) is None
+    folder = place / pin.identity
     copy = folder / "country=GB" / "one.csv"
     copy.write_text("id\n1\n2\n")
     assert pin.missing_in(folder) == "country=GB/one.csv"
     copy.unlink()
     assert pin.missing_in(folder) == "country=GB/one.csv"
     # As long as the original is the same it is simply copied again.
-    assert pin_files("ids", static_at(original), tmp_path / "copies") == pin
+    assert pin_files("ids", static_at(original), place) == pin
     assert pin.missing_in(folder) is None
 
 
@@ -106,11 +114,11 @@ def test_a_file_that_is_written_to_while_it_is_copied_is_copied_at_the_next_try(
     assert pin.files[0].size == len("id\n1\n2\n")
 
 
-def test_only_copies_that_somebody_reads_are_kept(original: Path, tmp_path: Path) -> None:
-    place = tmp_path / "copies"
+def test_only_copies_that_somebody_reads_are_kept(original: Path, place: Path) -> None:
     pin = pin_files("ids", static_at(original), place)
-    (place / "of-nobody").mkdir()
-    (place / ".torn.draft").mkdir()
+    for name in ("of-nobody", ".torn.draft"):
+        (place / name).mkdir()
+        (place / name / "one.csv").touch()
     keep_copies(place, [pin, pin_of("elsewhere")])
     assert [folder.name for folder in place.iterdir()] == [pin.identity]
 

@@ -17,28 +17,13 @@ sources:
   orders: {kind: file, format: csv, path: /in, schema: "id long, at timestamp"}
 gate: {suite: none}
 """
-TABLE = """\
-sources:
-  orders: {kind: table, pipeline: other, schema: "id long, at timestamp"}
-gate: {suite: none}
-"""
-ICEBERG = "publish: [{kind: delta}, {kind: iceberg, table: shop.orders, conn_id: catalogue}]\n"
-REFUSED = {
-    "sources.orders": TABLE,
-    "publish.1": SOURCE + ICEBERG,
-    "statics.prices": SOURCE
-    + 'statics: {prices: {kind: file, format: csv, path: /prices, schema: "id long"}}\n',
-    "statics.days": SOURCE + "statics: {days: {kind: table, pipeline: other}}\n",
-    "statics.cities": SOURCE
-    + 'statics: {cities: {kind: postgres, conn_id: it, query: "SELECT 1", schema: "id long"}}\n',
-}
 CONF = (
     "spark.sql.streaming.checkpointFileManagerClass",
     "spark.hadoop.fs.s3a.performance.flags",
     "spark.hadoop.fs.s3a.create.performance",
     "spark.hadoop.fs.s3a.bucket.mills.create.performance",
 )
-REFUSED |= {
+REFUSED = {
     f"spark.conf.{name}": f'{SOURCE}spark: {{conf: {{{name}: "create"}}}}\n' for name in CONF
 }
 
@@ -68,5 +53,5 @@ def test_a_setting_that_needs_a_disk_is_refused_in_a_bucket_alone(
 
 
 def test_what_goes_with_a_bucket_is_not_refused(tmp_path: Path) -> None:
-    spec = SOURCE + "statics: {run: {kind: batch}}\nspark: {conf: {spark.sql.ansi.enabled: true}}\n"
+    spec = SOURCE + "spark: {conf: {spark.sql.ansi.enabled: true}}\n"
     assert str(open_pipeline("orders", environ_of(tmp_path, spec, URL)).layout.root) == URL

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.table import Table
+
+from tidemill.contract.objects.object_path import path_of
 
 TABLE = "sales.orders"
 
@@ -18,17 +21,22 @@ class Catalogue:
     """A catalogue.
 
     Args:
-        home: An empty folder, for its database and the tables' metadata.
+        home: An empty folder, for its database.
+        warehouse: Where the tables' metadata goes; there too where not given.
+        store: PyIceberg's properties of the object store that they and their files are in.
     """
 
     home: Path
+    warehouse: str = ""
+    store: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def properties(self) -> dict[str, str]:
         return {
             "type": "sql",
             "uri": f"sqlite:///{self.home}/catalogue.db",
-            "warehouse": f"file://{self.home}",
+            "warehouse": self.warehouse or f"file://{self.home}",
+            **self.store,
         }
 
     @property
@@ -58,4 +66,4 @@ class Catalogue:
     def files(self) -> set[Path]:
         """The data files of the current snapshot."""
         tasks = self.table().scan().plan_files()
-        return {Path(task.file.file_path.removeprefix("file://")) for task in tasks}
+        return {path_of(task.file.file_path.removeprefix("file://")) for task in tasks}

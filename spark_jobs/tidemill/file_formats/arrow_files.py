@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.contract.objects.root_connection import root_settings
@@ -22,6 +22,11 @@ NAMES = {
 }
 
 
+def s3_settings() -> dict[str, Any]:
+    """The root's connection as Arrow's file system of S3 takes it."""
+    return {NAMES[name]: value for name, value in root_settings().items()}
+
+
 def file_system(folder: Path) -> SubTreeFileSystem:
     """Arrow's file system that has a folder as its root."""
     from pyarrow.fs import LocalFileSystem, S3FileSystem, SubTreeFileSystem
@@ -29,7 +34,7 @@ def file_system(folder: Path) -> SubTreeFileSystem:
     if not isinstance(folder, ObjectPath):
         return SubTreeFileSystem(str(folder), LocalFileSystem())
     # An endpoint with a scheme is taken with it.
-    files = S3FileSystem(**{NAMES[name]: value for name, value in root_settings().items()})
+    files = S3FileSystem(**s3_settings())
     return SubTreeFileSystem(f"{folder.bucket}/{folder.key}", files)
 
 

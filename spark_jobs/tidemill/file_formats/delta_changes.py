@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.file_formats.delta_log import DIGITS, LOG, actions_of, has_table
 from tidemill.file_formats.delta_table import open_table
 
@@ -242,7 +243,9 @@ def _files_of_checkpoint(table: Path, number: int) -> list[AddedFile]:
     import pyarrow.parquet as pq
 
     path = table / LOG / f"{number:0{DIGITS}d}.checkpoint.parquet"
-    adds = pq.read_table(path, columns=["add"])["add"].to_pylist(maps_as_pydicts="strict")
+    adds = pq.read_table(arrow_source(path), columns=["add"])["add"].to_pylist(
+        maps_as_pydicts="strict"
+    )
     found = [_file(table, add) for add in adds if add is not None]
     return sorted(found, key=lambda file: (file.modified, file.path))
 

@@ -20,8 +20,15 @@ def row_chunks(
         partition: Partition column -> value as it is in the directory's name, None for null.
         schema: What to read; a column that neither file nor directory has is null.
     """
-    # Workers of a cluster run this without Tidemill, so the path itself opens what it names.
-    with path.open("rb") as file, pq.ParquetFile(file) as parquet:
+    with path.open("rb") as file:
+        yield from chunks_of(file, partition, schema)
+
+
+def chunks_of(
+    file: Any, partition: Mapping[str, str | None], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """As `row_chunks`, of a file that Arrow reads; workers of a cluster run it without Tidemill."""
+    with pq.ParquetFile(file) as parquet:
         names = [name for name in parquet.schema_arrow.names if name in schema.names]
         for found in parquet.iter_batches(batch_size=CHUNK_ROWS, columns=names):
             if found.num_rows:

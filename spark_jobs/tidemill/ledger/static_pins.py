@@ -14,7 +14,7 @@ from typing import Any
 
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import Refused
-from tidemill.storage.folders import remove_folder, rename_folder
+from tidemill.storage.folders import draft_folder, keeps_times, put_folder, remove_folder
 
 IDENTITY_LETTERS = 24
 # The kind whose one row is about the run itself.
@@ -103,7 +103,7 @@ def pinned_file(path: Path, folder: Path) -> PinnedFile:
 
 
 def put_copy(place: Path, identity: str, write: Callable[[Path], None]) -> Path:
-    """A copy under its name, whole or not at all.
+    """A copy under its name; in an object store `StaticPin.missing_in` tells whether it is whole.
 
     Args:
         place: Where the copies of one static input are; the caller holds the lease.
@@ -113,13 +113,10 @@ def put_copy(place: Path, identity: str, write: Callable[[Path], None]) -> Path:
     Returns:
         The copy's folder.
     """
-    draft, folder = place / f".{identity}.draft", place / identity
-    remove_folder(draft, missing_ok=True)
-    draft.mkdir(parents=True)
-    write(draft)
-    remove_folder(folder, missing_ok=True)
-    rename_folder(draft, folder)
-    return folder
+    with draft_folder(place, identity) as draft:
+        write(draft)
+        put_folder(draft, place / identity)
+    return place / identity
 
 
 def keep_copies(place: Path, pins: Iterable[StaticPin]) -> None:
@@ -140,5 +137,5 @@ def _is_at(path: Path, pinned: PinnedFile) -> bool:
         status = path.stat()
     except FileNotFoundError:
         return False
-    then = (pinned.size, pinned.modified_ms)
-    return then == (status.st_size, status.st_mtime_ns // 1_000_000)
+    then = status.st_mtime_ns // 1_000_000 if keeps_times(path) else pinned.modified_ms
+    return (pinned.size, pinned.modified_ms) == (status.st_size, then)

@@ -25,7 +25,6 @@ class IcebergTarget(BaseTarget):
     """
 
     remote_head = True
-    needs_disk_root = True
     kind: Literal["iceberg"]
     table: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")]
     catalog: PlainName = "tidemill"

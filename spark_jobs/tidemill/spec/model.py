@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from pathlib import PurePosixPath
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, WithJsonSchema
 
@@ -19,8 +19,6 @@ class Model(BaseModel):
     """A part of a spec."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    # Whether a pipeline that has it needs a root on a disk.
-    needs_disk_root: ClassVar[bool] = False
 
 
 def _stays_inside(name: str) -> str:

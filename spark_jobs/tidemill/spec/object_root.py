@@ -1,13 +1,12 @@
 """What does not go with a root in an object store, and is refused there before anything is done.
 
-A command is marked by `disk_only`; a kind of source, static input or target by `needs_disk_root`.
+A command is marked by `disk_only`.
 """
 
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from itertools import chain
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -81,16 +80,6 @@ def refuse_disk_settings(spec: Spec, root: Path) -> None:
 
 def disk_settings(spec: Spec) -> Iterator[tuple[Location, str, str]]:
     """The settings of a spec that need a root on a disk: where, what, and what to do instead."""
-    inputs = (("sources", spec.sources), ("statics", spec.statics))
-    of_inputs = (((part, name), one) for part, named in inputs for name, one in named.items())
-    of_targets = ((("publish", number), one) for number, one in enumerate(spec.publish))
-    for at, one in chain(of_inputs, of_targets):
-        if one.needs_disk_root:
-            yield (
-                at,
-                f"{'.'.join(map(str, at))}: the kind '{one.kind}' needs a root on a disk",
-                "Take it out of the spec, or give the pipeline a root on a disk.",
-            )
     for name in filter(UNSAFE.fullmatch, spec.spark.conf):
         yield (
             ("spark", "conf", name),

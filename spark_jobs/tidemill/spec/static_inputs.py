@@ -68,7 +68,6 @@ class FileStatic(BaseStatic):
         options: The options of Spark's reader, by Spark's names.
     """
 
-    needs_disk_root = True
     kind: Literal["file"] = "file"
     format: FileFormat
     path: LocalPath | None = None
@@ -144,7 +143,6 @@ class TableStatic(BaseStatic):
         pipeline: The pipeline that publishes the table, under the same `TIDEMILL_ROOT`.
     """
 
-    needs_disk_root = True
     kind: Literal["table"]
     pipeline: Name
 
@@ -162,7 +160,6 @@ class DatabaseStatic(BaseStatic):
         schema_: The columns of its rows, in order, as Spark DDL.
     """
 
-    needs_disk_root = True
     conn_id: PlainName
     query: Annotated[str, StringConstraints(min_length=1)]
     schema_: Ddl = Field(alias="schema")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from errno import EEXIST
 from pathlib import Path
 from stat import S_ISDIR
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import NamedTuple
 
 from tidemill.contract.objects.object_path import ObjectPath, ObjectStat
@@ -124,6 +124,43 @@ def rename_folder(folder: Path, to: Path) -> None:
     remove_folder(folder)
 
 
+@contextmanager
+def draft_folder(place: Path, name: str) -> Iterator[Path]:
+    """An empty folder on a disk to write files in, for `put_folder` to put in a place.
+
+    Args:
+        name: What it will be called there; a draft that a killed process left is removed.
+    """
+    if isinstance(place, ObjectPath):
+        with TemporaryDirectory(prefix="tidemill-") as scratch:
+            yield Path(scratch)
+        return
+    draft = place / f".{name}.draft"
+    remove_folder(draft, missing_ok=True)
+    draft.mkdir(parents=True)
+    yield draft
+    remove_folder(draft, missing_ok=True)
+
+
+def put_folder(draft: Path, folder: Path) -> None:
+    """Move a folder from a disk in the place of one that may be there.
+
+    In an object store its files come one after the other.
+    """
+    remove_folder(folder, missing_ok=True)
+    if not isinstance(folder, ObjectPath):
+        draft.rename(folder)
+        return
+    for place, _, names in walk(draft):
+        for name in names:
+            put_file(place / name, folder / place.relative_to(draft) / name)
+
+
+def keeps_times(path: Path) -> bool:
+    """Whether a file can be given the time of another one, of which it is a copy."""
+    return not isinstance(path, ObjectPath)
+
+
 def remove_folder(folder: Path, *, missing_ok: bool = False) -> None:
     """Remove a folder and all that is in it.
 
@@ -166,7 +203,8 @@ def local_copy(path: Path) -> Iterator[Path]:
 def put_file(file: Path, path: Path) -> None:
     """Move a file to a path, perhaps in an object store, where it is whole or not there."""
     if isinstance(path, ObjectPath):
-        path.write_bytes(file.read_bytes())
+        with file.open("rb") as content:
+            path.client.put(path.key, content)
         file.unlink()
     else:
         file.replace(path)

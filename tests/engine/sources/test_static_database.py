@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
+from tests.servers.postgres import Postgres
+from tests.support.memory_buckets import new_root_in_memory
 from tests.support.warehouse import WAREHOUSES, Warehouse
 from tidemill.contract.connections.airflow import ConnectionMissing
+from tidemill.contract.objects.object_path import path_of
 from tidemill.engine.sources.static_database import (
     COPY,
     StaticQueryRefused,
@@ -72,6 +75,21 @@ def test_rows_that_did_not_change_are_kept_once(warehouse: Warehouse, tmp_path: 
     assert [rows(tmp_path, pin)[0][1] for pin in (first, second)] == ["Ada", "Augusta"]
     names = {folder.name for folder in tmp_path.iterdir()}
     assert names == {first.identity, second.identity}
+
+
+def test_rows_are_copied_into_a_bucket_once(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse = WAREHOUSES["postgres"](postgres)
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", warehouse.connection)
+    place = path_of(new_root_in_memory(monkeypatch))
+    one = static_of(warehouse, query="SELECT 1 AS id", schema="id int")
+    first = pin_query("ones", one, place)
+    assert pin_query("ones", one, place) == first
+    assert first.missing_in(place / first.identity) is None
+    assert [name.name for name in place.iterdir()] == [first.identity]
+    with (place / first.identity / COPY).open("rb") as copy:
+        assert parquet.read_table(copy).to_pylist() == [{"id": 1}]
 
 
 def test_no_rows_are_a_table_too(warehouse: Warehouse, tmp_path: Path) -> None:

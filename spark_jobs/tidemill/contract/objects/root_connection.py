@@ -27,6 +27,13 @@ def root_login(environ: Mapping[str, str] = os.environ) -> Connection | None:
     return connection(conn_id, environ) if conn_id else None
 
 
+def root_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables that lead to the bucket, for another process; a secret may be among them."""
+    conn_id = environ.get(ROOT_CONNECTION, "")
+    names = (ROOT_CONNECTION, variable(conn_id))
+    return {name: environ[name] for name in names if name in environ}
+
+
 def root_settings(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """The connection's settings as the client of object stores names them.
 

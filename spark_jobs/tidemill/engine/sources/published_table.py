@@ -8,12 +8,13 @@ runs, in the driver's environment.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pyarrow as pa
+from pyarrow.fs import FileSystem, LocalFileSystem, S3FileSystem
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -30,7 +31,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from tidemill.file_formats.parquet_rows import row_chunks
+from tidemill.file_formats.parquet_rows import chunks_of
 
 if TYPE_CHECKING:
     from tidemill.file_formats.delta_changes import AddedFile, TableHead
@@ -51,8 +52,32 @@ class Files(InputPartition):
     files: dict[str, dict[str, str | None]]
 
 
+@dataclass
+class Place:
+    """Where a table's files are, for tasks that read them.
+
+    Args:
+        s3: What Arrow needs to reach the store; None for a disk.
+    """
+
+    s3: dict[str, Any] | None
+
+    def rows(self, files: Files, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows of some files."""
+        system: FileSystem = LocalFileSystem() if self.s3 is None else S3FileSystem(**self.s3)
+        for path, values in files.files.items():
+            with system.open_input_file(path.partition("://")[2] or path) as file:
+                yield from chunks_of(file, values, schema)
+
+
 class PublishedTable(DataSource):
-    """Options: `path` of the table, and as JSON `held_swaps`, `limits`, and for a batch `files`."""
+    """Options: `path` of the table, and as JSON `held_swaps`, `limits`, and for a batch `files`.
+
+    Attributes:
+        VARIABLES: Those that lead to the bucket of the root; options may be shown, these are not.
+    """
+
+    VARIABLES: ClassVar[dict[str, str]] = {}
 
     @classmethod
     def name(cls) -> str:
@@ -61,10 +86,19 @@ class PublishedTable(DataSource):
     def streamReader(self, schema: StructType) -> PublishedTableStream:
         options = dict(self.options)
         held, limits = (json.loads(options[name]) for name in ("held_swaps", "limits"))
-        return PublishedTableStream(schema, options["path"], held, limits)
+        return PublishedTableStream(schema, options["path"], held, limits, self._place())
 
     def reader(self, schema: StructType) -> PublishedFiles:
-        return PublishedFiles(schema, json.loads(dict(self.options)["files"]))
+        return PublishedFiles(schema, json.loads(dict(self.options)["files"]), self._place())
+
+    def _place(self) -> Place:
+        """Where the table's files are; this process can look there from now on."""
+        from tidemill.contract.objects.object_path import ObjectPath, path_of
+        from tidemill.file_formats.arrow_files import s3_settings
+
+        os.environ.update(self.VARIABLES)
+        is_object = isinstance(path_of(dict(self.options)["path"]), ObjectPath)
+        return Place(s3_settings() if is_object else None)
 
 
 class PublishedFiles(DataSourceReader):
@@ -74,15 +108,18 @@ class PublishedFiles(DataSourceReader):
         files: For each task, path -> partition column -> value as text.
     """
 
-    def __init__(self, schema: StructType, files: list[dict[str, dict[str, str | None]]]) -> None:
+    def __init__(
+        self, schema: StructType, files: list[dict[str, dict[str, str | None]]], place: Place
+    ) -> None:
         self._schema = to_arrow_schema(schema, timezone="UTC")
         self._files = files
+        self._place = place
 
     def partitions(self) -> list[Files]:
         return [Files(some) for some in self._files]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _rows(partition, self._schema)
+        return self._place.rows(cast(Files, partition), self._schema)
 
 
 class PublishedTableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -100,9 +137,11 @@ class PublishedTableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         path: str,
         held: dict[str, Any] | None,
         limits: dict[str, int | None],
+        place: Place,
     ) -> None:
         self._schema = to_arrow_schema(schema, timezone="UTC")
         self._path = path
+        self._place = place
         self._held = held
         self._limits = limits
         self._target: TableHead | None = None
@@ -133,16 +172,17 @@ class PublishedTableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [Files(some) for some in by_task(self._batches.files(start, end))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _rows(partition, self._schema)
+        return self._place.rows(cast(Files, partition), self._schema)
 
     def commit(self, end: Offset) -> None:
         """Nothing: the table keeps its versions, so that any of them can be read again."""
 
     @property
     def _batches(self) -> TableBatches:
+        from tidemill.contract.objects.object_path import path_of
         from tidemill.sources.tables.batches import TableBatches
 
-        return TableBatches(Path(self._path), self._held)
+        return TableBatches(path_of(self._path), self._held)
 
 
 def by_task(files: Iterable[AddedFile]) -> list[dict[str, dict[str, str | None]]]:
@@ -156,8 +196,3 @@ def by_task(files: Iterable[AddedFile]) -> list[dict[str, dict[str, str | None]]
         parts[-1][file.path] = dict(file.partition)
         size += file.size
     return parts
-
-
-def _rows(partition: InputPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for path, values in cast(Files, partition).files.items():
-        yield from row_chunks(Path(path), values, schema)

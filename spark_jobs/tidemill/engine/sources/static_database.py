@@ -15,13 +15,9 @@ from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.engine.sources.columns import schema_of
 from tidemill.ledger.input_file import sha256_of
-from tidemill.ledger.static_pins import (
-    IDENTITY_LETTERS,
-    StaticPin,
-    pinned_file,
-    put_copy,
-)
+from tidemill.ledger.static_pins import IDENTITY_LETTERS, StaticPin, pinned_file
 from tidemill.spec.static_inputs import DatabaseStatic, PostgresStatic
+from tidemill.storage.folders import draft_folder, put_folder
 
 ROWS_AT_ONCE = 10_000
 COPY = "rows.parquet"
@@ -65,23 +61,16 @@ def pin_query(name: str, static: DatabaseStatic, place: Path) -> StaticPin:
                 file.write_batch(_as_arrow(name, chunk, schema))
                 rows += len(chunk)
 
-    fetched = put_copy(place, FETCHED, write)
-    # Under its content's name, so that rows which did not change are kept once.
-    identity = sha256_of(fetched / COPY)[:IDENTITY_LETTERS]
-    folder = place / identity
-    if folder.is_dir() and sha256_of(folder / COPY)[:IDENTITY_LETTERS] == identity:
-        (fetched / COPY).unlink()
-        fetched.rmdir()
-    else:
-        put_copy(place, identity, lambda draft: _move(fetched, draft))
+    with draft_folder(place, FETCHED) as draft:
+        write(draft)
+        # Under its content's name, so that rows which did not change are kept once.
+        identity = sha256_of(draft / COPY)[:IDENTITY_LETTERS]
+        folder = place / identity
+        if not (folder.is_dir() and sha256_of(folder / COPY)[:IDENTITY_LETTERS] == identity):
+            put_folder(draft, folder)
     return StaticPin(
         kind=static.kind, identity=identity, files=(pinned_file(folder / COPY, folder),), rows=rows
     )
-
-
-def _move(fetched: Path, draft: Path) -> None:
-    (fetched / COPY).rename(draft / COPY)
-    fetched.rmdir()
 
 
 def _as_arrow(name: str, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:

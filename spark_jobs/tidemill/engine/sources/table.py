@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.root_connection import root_variables
 from tidemill.engine.sources import published_table
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.file import FILES_PER_BATCH
@@ -94,14 +95,20 @@ class SparkTableSource(SparkSource[TableSource]):
 
     def _register(self) -> str:
         send_by_value()
-        self.session.dataSource.register(PublishedTable)
-        return PublishedTable.name()
+
+        class OfRoot(PublishedTable):
+            # The processes of Spark that plan and read may have another environment.
+            VARIABLES = root_variables()
+
+        self.session.dataSource.register(OfRoot)
+        return OfRoot.name()
 
     def _read(self, files: Sequence[AddedFile]) -> DataFrame:
         if not files:
             return self.empty()
         reader = self.session.read.format(self._register()).schema(self.schema())
-        return self._rows(reader.option("files", json.dumps(by_task(files))).load())
+        options = {"path": str(self._table), "files": json.dumps(by_task(files))}
+        return self._rows(reader.options(**options).load())
 
     def _rows(self, rows: DataFrame) -> DataFrame:
         return rows.select(

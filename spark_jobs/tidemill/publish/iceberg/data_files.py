@@ -6,6 +6,7 @@ values. The entries carry our own statistics, because a Parquet footer's may mis
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Record
 from pyiceberg.types import IcebergType, PrimitiveType
 
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.file_formats.parquet import Footer, read_footers
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish.payload import Payload
@@ -37,8 +39,12 @@ def data_files(metadata: TableMetadata, payload: Payload, columns: pa.Schema) ->
     partitions = [field.name for field in metadata.spec().fields]
     for file, footer in zip(payload.files, footers, strict=True):
         values = [partition_value(file.partition[n], columns.field(n).type) for n in partitions]
-        # Not a quoted URI: engines take a location's characters as they are.
-        yield data_file(metadata, f"file://{file.path.absolute()}", footer, values)
+        yield data_file(metadata, location_of(file.path), footer, values)
+
+
+def location_of(path: Path) -> str:
+    """A file as an entry names it: no quoted URI, for engines take its characters as they are."""
+    return str(path) if isinstance(path, ObjectPath) else f"file://{path.absolute()}"
 
 
 def data_file(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from tidemill.contract.errors import TidemillError
+from tidemill.contract.objects.object_path import path_of
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.file_formats.delta_changes import Version
 from tidemill.file_formats.parquet import Footer, read_footer
@@ -145,7 +145,7 @@ def _micros(at: date) -> int:
 def _footer(path: str) -> Footer | None:
     """A data file's footer, which never changes; None where the file is gone."""
     try:
-        return read_footer(Path(path))
+        return read_footer(path_of(path))
     except TidemillError:
         return None
 

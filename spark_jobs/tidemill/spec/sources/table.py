@@ -39,7 +39,6 @@ class TableSource(TypedSource):
             a batch ends at the first one.
     """
 
-    needs_disk_root = True
     HOW_READ: ClassVar = frozenset({"schema_"})
     READS_AGAIN: ClassVar = True
     NOT_CONTINUOUS: ClassVar = "a Python data source does not support continuous processing"
