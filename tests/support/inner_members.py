@@ -7,6 +7,7 @@ import importlib
 import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
+from enum import EnumType
 from functools import cache
 from pkgutil import iter_modules
 from types import ModuleType
@@ -77,7 +78,9 @@ def _is_method(owner: Any, name: str) -> bool:
 
 
 def _refusal(member: str, called: Any, arguments: tuple[str, ...], *, bound: bool) -> str | None:
-    signature = inspect.signature(called)
+    # From Python 3.12 on the signature of an enumeration says `*values`, whatever it takes.
+    is_enum = isinstance(called, EnumType)
+    signature = inspect.signature(EnumType.__call__.__get__(called) if is_enum else called)
     by_place = [one for one in arguments if not one.endswith("=")]
     by_name = {one.removesuffix("="): None for one in arguments if one.endswith("=")}
     try:

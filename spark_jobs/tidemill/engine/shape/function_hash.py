@@ -5,6 +5,7 @@ the functions and the classes that it uses, but for those of libraries.
 """
 
 import hashlib
+import inspect
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -15,6 +16,10 @@ LIBRARIES = tuple(
     sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 PLAIN = (str, bytes, int, float, bool, complex, type(None))
+# The line of a class, which Python 3.13 and newer keep in it.
+PLACE = "__firstlineno__"
+# From Python 3.14 on a function without a docstring has no None in its place.
+HAS_DOCSTRING: int = getattr(inspect, "CO_HAS_DOCSTRING", 0)
 
 
 def hash_of_function(function: Any) -> str:
@@ -49,7 +54,8 @@ def _of_object(value: Any, seen: set[int]) -> Iterator[str]:
     elif isinstance(value, type) and _of_the_user(value):
         yield value.__qualname__
         for name, part in sorted(vars(value).items()):
-            if isinstance(part, (FunctionType, staticmethod, classmethod, property, *PLAIN)):
+            counts = isinstance(part, (FunctionType, staticmethod, classmethod, property, *PLAIN))
+            if counts and name != PLACE:
                 yield name
                 yield from _told(getattr(part, "__func__", getattr(part, "fget", part)), seen)
     elif isinstance(value, list):
@@ -81,9 +87,14 @@ def _of_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
 def _of_code(code: CodeType, seen: set[int]) -> Iterator[str]:
     yield code.co_code.hex()
     yield repr(code.co_names)
-    # The first constant of a function is its docstring, or None.
-    constants = code.co_consts if code.co_name.startswith("<") else code.co_consts[1:]
-    yield from _told(constants, seen)
+    yield from _told(code.co_consts[1:] if _begins_with_docstring(code) else code.co_consts, seen)
+
+
+def _begins_with_docstring(code: CodeType) -> bool:
+    """Whether the first constant is a docstring, or the None of a function without one."""
+    if code.co_name.startswith("<"):
+        return False
+    return not HAS_DOCSTRING or bool(code.co_flags & HAS_DOCSTRING)
 
 
 def _names(code: CodeType) -> set[str]:
