@@ -47,6 +47,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--megabytes", type=float, default=1024, help="of files; 0 for no files")
     parser.add_argument("--records", type=int, default=3_000_000, help="in Kafka; 0 for none")
+    parser.add_argument(
+        "--gate",
+        type=int,
+        nargs="*",
+        default=[1_000_000, 10_000_000, 100_000_000],
+        help="rows that are judged on Spark; without a number no such comparison",
+    )
     parser.add_argument("--group", type=float, default=0.1, help="MB a member; 0 for no group")
     parser.add_argument("--days", type=int, default=300, help="of a history; 0 for no backfill")
     parser.add_argument("--day", type=float, default=0.5, help="MB a day of it")

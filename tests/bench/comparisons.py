@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.bench import orders
 from tests.bench.backfill import BackfillSides
+from tests.bench.gate import GateSides
 from tests.bench.group import MEMBERS, GroupSides
 from tests.bench.kafka import KafkaSides, kafka_sides
 from tests.bench.measure import Cost, cost_of
@@ -36,6 +37,8 @@ def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
     """
     if given.megabytes:
         yield from _of_files(FileSides(home / "files"), given.megabytes)
+    for rows in given.gate:
+        yield _of_the_gate(home / f"gate-{rows}", rows)
     if given.group:
         yield from _of_a_group(GroupSides(home / "group", megabytes=given.group))
     if given.days:
@@ -108,6 +111,11 @@ def imports_of_gx() -> tuple[Side, Side]:
 
     ours = f"from {quick_import.__name__} import import_great_expectations as run; run()"
     return cost(ours), cost("import great_expectations")
+
+
+def _of_the_gate(home: Path, rows: int) -> Comparison:
+    title = f"gate on Spark, 10 rules on {rows:,} rows / one aggregation by hand"
+    return Comparison(title, lambda: GateSides(home, rows).sides(), rows)
 
 
 def _of_a_group(sides: GroupSides) -> Iterator[Comparison]:

@@ -1,4 +1,7 @@
-"""Both engines give the same verdict wherever `equivalence.py` says so."""
+"""Both engines give the same verdict wherever `equivalence.py` says so.
+
+On Spark, results are those of Great Expectations alone.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,13 @@ import pyarrow as pa
 import pytest
 
 from tests.support import expectation_cases
+from tests.support.gx_alone import GxAlone
 from tests.support.parquet_sink import expect, sample_of, spark_schema, suite_of, write_file
 from tidemill.gate.engine_choice import Engine
 from tidemill.gate.equivalence import EQUIVALENT, obstacle
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge
-from tidemill.gate.sample import Sample
+from tidemill.gate.sample import Rows, Sample
 from tidemill.gate.suite import Suite
 from tidemill.increments.judgement import CheckBroke
 
@@ -37,7 +41,7 @@ QUICK_FOR_FEW_ROWS = {
 # One plan of hundreds of aggregates takes Spark longer to compile than many small ones.
 TOGETHER = 40
 
-Verdict = tuple[bool | str, int | None, float | None, Any]
+Result = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -85,16 +89,17 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
 @pytest.fixture(scope="module")
 def verdicts(
     sample: Sample, suite: Suite, on_spark: Engine, session: SparkSession
-) -> Mapping[str, list[Verdict]]:
-    """What each engine says of every case."""
+) -> Mapping[str, list[Result]]:
+    """What each engine says of every case, and what Great Expectations does by itself."""
     in_process = InProcess()
-    rows = in_process.frame(sample, sample.files)
-    said = [v for part in _parts(suite) for v in _say(sample, rows, part, in_process)]
+    said = {"in_process": _say(sample, in_process.read(sample, sample.files), suite, in_process)}
     with _settings(session, QUICK_FOR_FEW_ROWS):
+        rows = on_spark.read(sample, sample.files)
         # One task a job and a short plan.
-        few = on_spark.frame(sample, sample.files).coalesce(1).localCheckpoint()
-        sparks = [v for part in _parts(suite) for v in _say(sample, few, part, on_spark)]
-    return {"in_process": said, "spark": sparks}
+        rows = dataclasses.replace(rows, frame=rows.frame.coalesce(1).localCheckpoint())
+        for name, engine in (("spark", on_spark), ("alone", GxAlone(session))):
+            said[name] = _say(sample, rows, suite, engine)
+    return said
 
 
 def _parts(suite: Suite) -> Iterator[Suite]:
@@ -103,42 +108,55 @@ def _parts(suite: Suite) -> Iterator[Suite]:
         yield dataclasses.replace(suite, expectations=every[start : start + TOGETHER])
 
 
-def _say(sample: Sample, frame: Any, suite: Suite, engine: Engine) -> Iterator[Verdict]:
+def _say(sample: Sample, rows: Rows, suite: Suite, engine: Engine) -> list[Result]:
     from tidemill.gate.validation import run
 
-    for result in run(sample, {"increment": frame}, suite, engine, samples=3):
-        info = result.exception_info
-        if not {"raised_exception": False}.items() <= info.items() and info:
-            yield (f"raised {info}", None, None, None)
-        else:
-            counted = result.to_json_dict()["result"]
-            yield (
-                bool(result.success),
-                counted.get("unexpected_count"),
-                counted.get("unexpected_percent"),
-                counted.get("observed_value"),
-            )
+    return [
+        result.to_json_dict()
+        for part in _parts(suite)
+        for result in run(sample, {"increment": rows}, part, engine, samples=3)
+    ]
+
+
+def _raised(result: Result) -> bool:
+    info = result["exception_info"]
+    return bool(info) and not {"raised_exception": False}.items() <= info.items()
 
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda n: f"{n}-{CASES[n]['type']}")
 def test_both_engines_give_the_same_verdict(
-    verdicts: Mapping[str, list[Verdict]], suite: Suite, sample: Sample, case: int
+    verdicts: Mapping[str, list[Result]], suite: Suite, sample: Sample, case: int
 ) -> None:
     assert obstacle(suite.expectations[case], sample.parsed) is None
     ours, sparks = verdicts["in_process"][case], verdicts["spark"][case]
-    assert ours[0] is sparks[0], (CASES[case], ours, sparks)
+    said = (CASES[case], ours, sparks)
+    assert not _raised(ours), said
+    assert not _raised(sparks), said
+    assert ours["success"] is sparks["success"], said
+    mine, their = ours["result"], sparks["result"]
     # Without rows, pandas counts 0 and Spark gives no count.
-    assert (ours[1] or 0) == (sparks[1] or 0), (CASES[case], ours, sparks)
-    assert math.isclose(ours[2] or 0, sparks[2] or 0), (CASES[case], ours, sparks)
-    if all(isinstance(one[3], int | float) for one in (ours, sparks)):
-        assert math.isclose(ours[3], sparks[3]), (CASES[case], ours, sparks)
+    assert (mine.get("unexpected_count") or 0) == (their.get("unexpected_count") or 0), said
+    percents = [one.get("unexpected_percent") or 0 for one in (mine, their)]
+    assert math.isclose(*percents), said
+    observed = [one.get("observed_value") for one in (mine, their)]
+    if all(isinstance(one, int | float) for one in observed):
+        assert math.isclose(*observed), said
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=lambda n: f"{n}-{CASES[n]['type']}")
+def test_one_scan_gives_what_great_expectations_gives(
+    verdicts: Mapping[str, list[Result]], case: int
+) -> None:
+    ours, alone = verdicts["spark"][case], verdicts["alone"][case]
+    seen = ("success", "result", "exception_info")
+    assert [ours[name] for name in seen] == [alone[name] for name in seen], CASES[case]
 
 
 def test_every_proven_expectation_passes_somewhere_and_fails_somewhere(
-    verdicts: Mapping[str, list[Verdict]],
+    verdicts: Mapping[str, list[Result]],
 ) -> None:
     seen = Counter(
-        (case["type"], said[0]) for case, said in zip(CASES, verdicts["spark"], strict=True)
+        (case["type"], said["success"]) for case, said in zip(CASES, verdicts["spark"], strict=True)
     )
     assert {kind for kind, _ in seen} == set(EQUIVALENT)
     assert [kind for kind in EQUIVALENT if not seen[kind, True] or not seen[kind, False]] == []

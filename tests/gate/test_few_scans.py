@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.gx_alone import GxAlone
 from tests.support.parquet_sink import expect, sample_of, suite_of
 from tidemill.gate.on_spark import OnSpark
 from tidemill.gate.sample import Sample
@@ -30,12 +31,6 @@ FAILING = [
 ]
 
 
-class InOneLook(OnSpark):
-    """Asks for samples of all expectations at once, as Great Expectations does by itself."""
-
-    scans_for_samples = False
-
-
 @pytest.fixture
 def sample(tmp_path: Path) -> Sample:
     return sample_of(ROWS, tmp_path)
@@ -44,8 +39,8 @@ def sample(tmp_path: Path) -> Sample:
 def results(engine: OnSpark, sample: Sample, suite: Suite) -> list[dict[str, Any]]:
     from tidemill.gate.validation import run
 
-    frames = {"increment": engine.frame(sample, sample.files)}
-    said = [r.to_json_dict() for r in run(sample, frames, suite, engine, samples=3)]
+    rows = {"increment": engine.read(sample, sample.files)}
+    said = [r.to_json_dict() for r in run(sample, rows, suite, engine, samples=3)]
     return [{name: one[name] for name in ("success", "result", "exception_info")} for one in said]
 
 
@@ -60,7 +55,7 @@ def test_results_and_samples_are_those_of_great_expectations_alone(
 ) -> None:
     suite = suite_of(tmp_path, *PASSING, *FAILING)
     ours = results(OnSpark(spark), sample, suite)
-    assert ours == results(InOneLook(spark), sample, suite)
+    assert ours == results(GxAlone(spark), sample, suite)
     failing = [bool(one["result"].get("partial_unexpected_list")) for one in ours]
     assert failing == [False] * len(PASSING) + [True, True, False]
 
@@ -69,6 +64,6 @@ def test_an_expectation_without_failing_values_costs_no_scan_of_its_own(
     spark: SparkSession, sample: Sample, tmp_path: Path
 ) -> None:
     few = jobs(spark, "few", OnSpark(spark), sample, suite_of(tmp_path, *PASSING))
-    many = jobs(spark, "many", InOneLook(spark), sample, suite_of(tmp_path, *PASSING))
+    many = jobs(spark, "many", GxAlone(spark), sample, suite_of(tmp_path, *PASSING))
     # Four of the passing expectations look at each row.
     assert few <= many - 4

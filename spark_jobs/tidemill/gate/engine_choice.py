@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tidemill.gate.columns import Column, parse_columns
 from tidemill.gate.equivalence import obstacle
 from tidemill.gate.gx_internals.quick_import import import_great_expectations
-from tidemill.gate.sample import Sample, SampleFile
+from tidemill.gate.sample import Rows, Sample, SampleFile
 from tidemill.gate.suite import Expectation, Suite
 from tidemill.increments.judgement import EngineName
 from tidemill.spec.formats.table import FORMATS
@@ -32,18 +32,16 @@ class Engine(Protocol):
         """Whether values that fail are looked for in a scan of each expectation's own."""
         ...
 
-    def frame(self, sample: Sample, files: tuple[SampleFile, ...]) -> Any:
+    def read(self, sample: Sample, files: tuple[SampleFile, ...]) -> Rows:
         """The rows of the files, with the good table's columns in their judged form."""
         ...
-
-    def rows(self, frame: Any) -> int: ...
 
     def arguments(self, expectation: Expectation, sample: Sample) -> Mapping[str, Any]:
         """The arguments of an expectation, said so that this engine means what the suite means."""
         ...
 
-    def batch_definition(self, context: AbstractDataContext) -> BatchDefinition[Any]:
-        """The data source and asset of the DataFrame in Great Expectations."""
+    def batch_definition(self, context: AbstractDataContext, rows: Rows) -> BatchDefinition[Any]:
+        """A data source and an asset of Great Expectations for these rows alone."""
         ...
 
 

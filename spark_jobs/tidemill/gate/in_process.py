@@ -12,7 +12,7 @@ from tidemill.contract.objects.object_path import arrow_source
 from tidemill.contract.syntax.java_regex import as_python
 from tidemill.gate import time_bounds
 from tidemill.gate.columns import EXACT_INTEGER, Column
-from tidemill.gate.sample import Sample, SampleFile
+from tidemill.gate.sample import Rows, Sample, SampleFile
 from tidemill.gate.suite import Expectation
 from tidemill.increments.judgement import EngineName
 
@@ -31,7 +31,7 @@ class InProcess:
     name: EngineName = "in_process"
     scans_for_samples = False
 
-    def frame(self, sample: Sample, files: tuple[SampleFile, ...]) -> pd.DataFrame:
+    def read(self, sample: Sample, files: tuple[SampleFile, ...]) -> Rows:
         import pandas as pd
 
         table = read(sample, files)
@@ -39,10 +39,8 @@ class InProcess:
             name: judged_form(table[name], column, sample.time_zone)
             for name, column in sample.parsed.items()
         }
-        return pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
-
-    def rows(self, frame: Any) -> int:
-        return len(frame)
+        frame = pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
+        return Rows(frame, table.num_rows)
 
     def arguments(self, expectation: Expectation, sample: Sample) -> Mapping[str, Any]:
         kwargs = dict(expectation.kwargs)
@@ -53,7 +51,7 @@ class InProcess:
             kwargs["regex"] = as_python(kwargs["regex"]) or kwargs["regex"]
         return kwargs
 
-    def batch_definition(self, context: AbstractDataContext) -> BatchDefinition[Any]:
+    def batch_definition(self, context: AbstractDataContext, rows: Rows) -> BatchDefinition[Any]:
         asset = context.data_sources.add_pandas(self.name).add_dataframe_asset("increment")
         return asset.add_batch_definition_whole_dataframe("sealed")
 

@@ -53,9 +53,8 @@ def judge(
         MaskUnknown: the mask names a column that does not exist.
     """
     refuse_unknown(mask, sample.parsed)
-    frame = engine.frame(sample, sample.files)
-    rows = engine.rows(frame)
-    if rows == 0:
+    rows = engine.read(sample, sample.files)
+    if rows.count == 0:
         return Judgement(
             engine=engine.name,
             suite=suite.name,
@@ -68,7 +67,7 @@ def judge(
     import_great_expectations()
     from tidemill.gate import data_docs, validation
 
-    validated = validation.validate(sample, frame, suite, engine, samples=samples, mask=mask)
+    validated = validation.validate(sample, rows, suite, engine, samples=samples, mask=mask)
     run = data_docs.run_identifier(quote(run_name, safe="+:"), clock())
     result = validation.merged(suite, validated, {"run_id": run, "validation_time": run.run_time})
     outcomes = tuple(map(_outcome, suite.expectations, validated.results))
@@ -77,7 +76,7 @@ def judge(
         engine=engine.name,
         suite=suite.name,
         suite_hash=suite.hash,
-        rows=rows,
+        rows=rows.count,
         table_rows=validated.table_rows,
         success=not failed,
         reason="expectations" if failed else None,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tidemill.file_formats.reader import REJECT
 from tidemill.gate import time_bounds
 from tidemill.gate.columns import Column
-from tidemill.gate.sample import Sample, SampleFile
+from tidemill.gate.footers import ROW_COUNT, known_metrics
+from tidemill.gate.sample import Rows, Sample, SampleFile
 from tidemill.gate.suite import Expectation
 from tidemill.increments.judgement import EngineName
 from tidemill.spec.column_types import quoted
@@ -34,7 +35,12 @@ class OnSpark:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
 
-    def frame(self, sample: Sample, files: tuple[SampleFile, ...]) -> DataFrame:
+    def read(self, sample: Sample, files: tuple[SampleFile, ...]) -> Rows:
+        frame = self._frame(sample, files)
+        known = known_metrics(files, sample.parsed)
+        return Rows(frame, known.get(ROW_COUNT) or frame.count(), known)
+
+    def _frame(self, sample: Sample, files: tuple[SampleFile, ...]) -> DataFrame:
         from pyspark.sql import DataFrame
         from pyspark.sql.types import StructType
 
@@ -65,20 +71,17 @@ class OnSpark:
         reader = reader.schema(schema).option("basePath", str(files[0].sink))
         return reader.load([str(file.path) for file in files])
 
-    def rows(self, frame: Any) -> int:
-        return int(frame.count())
-
     def arguments(self, expectation: Expectation, sample: Sample) -> Mapping[str, Any]:
         column = sample.parsed.get(str(expectation.kwargs.get("column")))
         if column is None or column.kind not in ("date", "timestamp"):
             return expectation.kwargs
         return time_bounds.on_spark(expectation.type, expectation.kwargs, column, sample.time_zone)
 
-    def batch_definition(self, context: AbstractDataContext) -> BatchDefinition[Any]:
-        # Without persist=False it would cache all rows and never let go of them.
-        source = context.data_sources.add_spark(self.name, persist=False)
-        asset = source.add_dataframe_asset("increment")
-        return asset.add_batch_definition_whole_dataframe("sealed")
+    def batch_definition(self, context: AbstractDataContext, rows: Rows) -> BatchDefinition[Any]:
+        # Here and not above: importing Great Expectations costs seconds.
+        from tidemill.gate.gx_internals import one_scan
+
+        return one_scan.batch_definition(context, self.name, rows.known)
 
 
 def judged_form(value: SparkColumn, column: Column) -> SparkColumn:

@@ -1,9 +1,10 @@
 """The files that are judged, listed one by one, never a directory."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tidemill.file_formats.written_format import PARQUET, WriteFormat
 from tidemill.gate.columns import Column, parse_columns
@@ -23,6 +24,25 @@ class SampleFile:
     sink: Path
     partition: Mapping[str, str | None]
     written: WriteFormat = PARQUET
+
+
+# Great Expectations' name of a metric, and its column or None for one of the whole table.
+Metric = tuple[str, str | None]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of some files as an engine holds them.
+
+    Args:
+        frame: A DataFrame of pandas or Spark, with the columns in their judged form.
+        count: How many they are.
+        known: Metrics of these rows that need no look at them.
+    """
+
+    frame: Any
+    count: int
+    known: Mapping[Metric, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

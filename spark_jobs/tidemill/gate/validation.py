@@ -34,7 +34,7 @@ from tidemill.gate.gx_internals.expectation_configuration import (
 )
 from tidemill.gate.gx_internals.progress_bars import NO_PROGRESS_BARS
 from tidemill.gate.own_expectations import completed, import_own
-from tidemill.gate.sample import Sample
+from tidemill.gate.sample import Rows, Sample
 from tidemill.gate.suite import Expectation, Suite, SuiteError
 from tidemill.increments.judgement import CheckBroke
 from tidemill.increments.mask import hides
@@ -79,7 +79,7 @@ def open_context() -> AbstractDataContext:
 
 def validate(
     sample: Sample,
-    frame: Any,
+    rows: Rows,
     suite: Suite,
     engine: Engine,
     *,
@@ -92,12 +92,10 @@ def validate(
         CheckBroke: a column is missing or a metric raised.
         SuiteError: Great Expectations refuses an expectation.
     """
-    frames = {"increment": frame}
-    table_rows = 0
+    of_scope = {"increment": rows}
     if suite.of_scope("table"):
-        frames["table"] = engine.frame(sample, (*sample.files, *sample.extra_files))
-        table_rows = engine.rows(frames["table"])
-    results = run(sample, frames, suite, engine, samples=samples)
+        of_scope["table"] = engine.read(sample, (*sample.files, *sample.extra_files))
+    results = run(sample, of_scope, suite, engine, samples=samples)
     judged = tuple(zip(results, suite.expectations, strict=True))
     # Spark computes many metrics at once: what is said of one column may be of another.
     _refuse_broken(judged, suite, shown=bool(samples) and not mask)
@@ -105,12 +103,12 @@ def validate(
     seen = [() if e.type in suite.own else e.columns for e in suite.expectations]
     show = [bool(samples) and not hides(mask, columns) for columns in seen]
     said = (_said(*one, shown=shown) for one, shown in zip(judged, show, strict=True))
-    return Validated(tuple(said), table_rows)
+    return Validated(tuple(said), of_scope["table"].count if "table" in of_scope else 0)
 
 
 def run(
     sample: Sample,
-    frames: Mapping[str, Any],
+    of_scope: Mapping[str, Rows],
     suite: Suite,
     engine: Engine,
     *,
@@ -119,17 +117,17 @@ def run(
     """Great Expectations' result for each expectation, in the order of the suite.
 
     Args:
-        frames: The rows of each scope that the suite has.
+        of_scope: The rows of each scope that the suite has.
     """
     import_own(suite)
     asked = completed(suite)
-    batches = engine.batch_definition(open_context())
     found: dict[int, ExpectationValidationResult] = {}
-    for scope, rows in frames.items():
+    for scope, rows in of_scope.items():
         chosen = {n: e for n, e in enumerate(asked) if e.scope == scope}
         if not chosen:
             continue
-        batch = batches.get_batch(batch_parameters={"dataframe": rows})
+        definition = engine.batch_definition(open_context(), rows)
+        batch = definition.get_batch(batch_parameters={"dataframe": rows.frame})
         judged = partial(_judged, batch, suite, engine, sample)
         if samples and engine.scans_for_samples:
             # The user's own expectations may show samples in a way of theirs.
