@@ -15,6 +15,11 @@ from tidemill.spec.secret_setting import SECRET, is_secret
 Listener = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
 # Metric -> an aggregate over the transform's result, in SQL.
 Metrics = dict[Word, Expression]
+COMPACT_INTERVALS = tuple(
+    f"spark.sql.streaming.{log}.log.compactInterval" for log in ("fileSink", "fileSource")
+)
+# Half of the batches that Spark keeps (`toolchain.spark_conf.RETAINED_BATCHES`).
+LONGEST_COMPACT_INTERVAL = 500
 
 
 class Trigger(StrEnum):
@@ -125,3 +130,27 @@ class Spark(Model):
             )
             raise Disagreement(msg, "conf", secret)
         return self
+
+    @model_validator(mode="after")
+    def _keeps_neighbouring_compact_files(self) -> Self:
+        """Refuse an interval at which a kill within Spark's deletions could damage its log.
+
+        Spark tells the interval from the two newest compact files. It keeps too few batches for
+        three of them at a longer interval: after a kill, two that are not neighbours could be left.
+        """
+        for name in COMPACT_INTERVALS:
+            if not _is_short(self.conf.get(name)):
+                msg = (
+                    f"{name} must be a whole number from 1 to {LONGEST_COMPACT_INTERVAL}, half of "
+                    "the batches that Spark keeps: at a longer interval a kill could leave a log "
+                    "that lacks entries"
+                )
+                raise Disagreement(msg, "conf", name)
+        return self
+
+
+def _is_short(interval: str | bool | int | None) -> bool:
+    if interval is None:
+        return True
+    text = str(interval).strip()
+    return text.isdecimal() and 1 <= int(text) <= LONGEST_COMPACT_INTERVAL
