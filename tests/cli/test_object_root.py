@@ -19,6 +19,7 @@ WHY = ("--reason", "as a test says")
 REFUSED = {
     "relocate": ("relocate", "--all", "--apply"),
     "rename": ("rename", NAME, "renamed"),
+    "erase": ("erase", NAME, "--where", "id = 1"),
     "drill": ("drill", NAME),
     "stream": ("stream", NAME, "--run-id", "one"),
 }

@@ -30,6 +30,7 @@ UPKEEP = {
     "upkeep",
     "relocate",
     "rename",
+    "erase",
     *("checkpoint rewind", "checkpoint restore", "checkpoint snapshot"),
 }
 WHY = ("--reason", "as a test says")

@@ -193,3 +193,16 @@ COMPACT = Case(
     step=steps.compact_and_publish,
     rest=steps.what_is_compacted,
 )
+
+# Likewise (`test_erase`).
+ERASE = Case(
+    pasts.a_person_in_two_increments,
+    [
+        (TWO, ["a", f"2;{pasts.ERASED}"]),
+        (ONE, ["a", f"2;{pasts.ERASED}"]),
+        (ONE, ["a"]),
+        (["1", "3"], ["a"]),
+    ],
+    step=steps.erase_and_publish,
+    rest=steps.what_holds_the_erased,
+)

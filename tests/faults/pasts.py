@@ -26,12 +26,21 @@ from tidemill.storage import documents
 # Runs, epochs and notices that a vacuum leaves.
 KEPT = 4
 OTHER_NAME = "was"
+ERASED = "ann@example.org"
 SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
 
 
 def one_published_batch(history: History) -> None:
     history.increment(rows(1), [reject("a")])
     history.publish()
+
+
+def a_person_in_two_increments(history: History) -> None:
+    """One is published; the other was released by words that name the person."""
+    history.increment([row(1), row(2, text=ERASED)], [reject("a"), reject(f"2;{ERASED}")])
+    history.publish()
+    history.increment([row(3), row(4, SECOND, text=ERASED)], outcome="held")
+    history.release(2, reason=f"known: {ERASED}")
 
 
 def a_root_that_was_moved(history: History) -> None:

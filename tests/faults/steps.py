@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.faults.pasts import KEPT, OTHER_NAME
+from tests.faults.pasts import ERASED, KEPT, OTHER_NAME
 from tests.support.histories.history_builder import History, reject, rows
 from tests.support.histories.moved_history import Moved, fields_of_entries
 from tests.support.histories.spark_log_builder import write_commit
@@ -19,6 +19,7 @@ from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.generations.verify import open_generation
 from tidemill.journal.takeovers import read_takeovers
 from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.publish.target_heads import verify_tables
 from tidemill.spark_logs.source_log_cut import files_known
 from tidemill.steps.decisions.copy_pipelines import CopyInPlace, copy_pipelines
 from tidemill.steps.decisions.reject import reject as reject_increment
@@ -35,7 +36,10 @@ from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.upkeep.compact import CompactRequest
+from tidemill.steps.upkeep.erase.condition import Condition
+from tidemill.steps.upkeep.erase.erase import erase, plan_erase
 from tidemill.steps.upkeep.vacuum import plan_vacuum, vacuum
+from tidemill.storage.erasures import read_erasures
 
 
 def reject_and_publish(history: History) -> Report:
@@ -135,6 +139,19 @@ def what_is_compacted(history: History) -> Any:
     tables = (history.layout.table, history.layout.rejected)
     folders = (Path(uri).parent for table in tables for uri in open_table(table).file_uris())
     return Counter(str(one.relative_to(history.layout.home)) for one in folders)
+
+
+def erase_and_publish(history: History) -> Report:
+    erase(history.run("erase"), Condition({"text": (ERASED,)}), by="ann", reason="a request")
+    return history.publish("erase")
+
+
+def what_holds_the_erased(history: History) -> Any:
+    """What an erasure would still change, what documents count, and how often it was recorded."""
+    plan = plan_erase(history.pipeline, Condition({"text": (ERASED,)}))
+    books = [(one.rows, one.rejected) for one in history.journal.events()]
+    verify_tables(history.pipeline)
+    return plan.found.paths, books, len(read_erasures(history.layout.home))
 
 
 def relocate_and_publish(history: History) -> Report:

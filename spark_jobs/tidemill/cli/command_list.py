@@ -44,7 +44,7 @@ from tidemill.cli.decisions import (
 )
 from tidemill.cli.project import example, init, new, render, suite
 from tidemill.cli.testing import drill, test
-from tidemill.cli.upkeep import compact, relocate, rename, upkeep, vacuum
+from tidemill.cli.upkeep import compact, erase, relocate, rename, upkeep, vacuum
 
 Command = Callable[..., Any]
 
@@ -108,6 +108,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         upkeep.upkeep,
         relocate.relocate,
         rename.rename,
+        erase.erase,
     ),
 }
 

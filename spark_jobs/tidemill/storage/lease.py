@@ -22,6 +22,7 @@ from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.contract.objects.errors import ObjectStoreUnreachable
 from tidemill.storage import documents
 from tidemill.storage.epoch_hint import leave_hint, read_hint
+from tidemill.storage.erasures import ERASE, refuse_unfinished_erasure
 from tidemill.storage.heartbeat import Heartbeat, check_epoch
 from tidemill.storage.processes import ProcessId, launcher, this_process
 from tidemill.storage.relocations import RELOCATE, refuse_unfinished
@@ -168,6 +169,7 @@ def hold(
     Raises:
         LeaseHeld: a live holder did not end in time; transient.
         RelocationUnfinished: only `tidemill relocate` may write.
+        ErasureUnfinished: only `tidemill erase` may write.
         PipelineRenamed: the pipeline goes on under another name.
     """
     epoch = acquire(
@@ -177,6 +179,8 @@ def hold(
     try:
         if step != RELOCATE:
             refuse_unfinished(folder.parent)
+        if step != ERASE:
+            refuse_unfinished_erasure(folder.parent)
         if epoch == 1 and PIPELINE_NAME.fullmatch(folder.parent.name):
             # A folder that is new, as after a rename between two steps of a run.
             refuse_renamed(Layout(folder.parent.parent, folder.parent.name))

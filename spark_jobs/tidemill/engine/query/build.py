@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from tidemill.engine.query.erased import without_erased
 from tidemill.engine.query.file_columns import of_transform
 from tidemill.engine.query.metrics import observed
 from tidemill.engine.query.partition_columns import with_partitions
@@ -30,6 +31,7 @@ from tidemill.generations.build import left_out
 from tidemill.ledger.batch import RowsPerRow
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.erasures import read_erasures
 
 if TYPE_CHECKING:
     from tidemill.engine.query.planned_query import Watch
@@ -92,6 +94,10 @@ def plan_rows(
         rows = two_passes(tagged.values(), observed(result, pipeline))
         may_be_null = tuple(spec.output.partition_by)
     rows = publishable(rows, spec, may_be_null)
+    erasures = read_erasures(pipeline.layout.home)
+    if erasures:
+        rows = without_erased(rows, erasures)
+        per_row = "at_most_one" if per_row == "one" else per_row
     refuse_unsupported(rows, path, spec.output.mode)
     return Plan(
         read_once(committed(rows, spec)),

@@ -40,6 +40,7 @@ from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger, OutputFile
 from tidemill.sources.kinds import open_sources
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.erasures import newest_erasure
 from tidemill.storage.folders import remove_folder
 from tidemill.storage.run_context import RunContext
 
@@ -59,6 +60,7 @@ class Recomputed:
         inputs: Files and ranges of records that were read.
         input_rows: Rows read; None where the ledger does not know.
         skipped: Inputs that the lateness bound let it pass over.
+        erasure: The newest erasure when it began; 0 for none.
     """
 
     place: BatchRange
@@ -69,6 +71,7 @@ class Recomputed:
     input_bytes: int
     input_rows: int | None
     skipped: int
+    erasure: int = 0
 
 
 def recompute(
@@ -85,6 +88,7 @@ def recompute(
         Refused: it cannot be computed, or not yet; the remedy says what can be done.
         QueryFailed: the same error will come again.
     """
+    erasure = newest_erasure(run.layout.home)
     done = compute(session, run, recomputation, extent)
     batch = record_batch(run, done.planned, recomputation, done.place, done.inputs.reads)
     return Recomputed(
@@ -98,6 +102,7 @@ def recompute(
         input_bytes=done.inputs.bytes,
         input_rows=done.inputs.rows,
         skipped=done.skipped,
+        erasure=erasure,
     )
 
 

@@ -5,6 +5,7 @@ rows; what it does refuse is a stale table object. So: load, compare, commit on 
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -46,6 +47,19 @@ class Turn(Protocol):
     def has(self, table: DeltaTable | None) -> bool: ...
 
     def check(self, table: DeltaTable | None) -> None: ...
+
+
+@dataclass(frozen=True)
+class AnyTurn:
+    """The position of a commit that no event of the journal stands for: it is always next."""
+
+    layout: Layout
+
+    def has(self, table: DeltaTable | None) -> bool:
+        return False
+
+    def check(self, table: DeltaTable | None) -> None:
+        """Nothing has to come before."""
 
 
 def load(path: Path) -> DeltaTable | None:

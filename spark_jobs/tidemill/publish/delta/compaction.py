@@ -97,7 +97,7 @@ class Compaction:
             if table and done:
                 self._commit(table, done, epoch, run_id)
 
-        commit.compare_and_commit(self.path, _AnyTurn(self.layout), epoch, write)
+        commit.compare_and_commit(self.path, commit.AnyTurn(self.layout), epoch, write)
         return done
 
     def _asked_for(self, partition: Mapping[str, str | None]) -> bool:
@@ -177,19 +177,6 @@ class Compaction:
                 group = []
         if group:
             yield pa.Table.from_batches(group, columns)
-
-
-@dataclass(frozen=True)
-class _AnyTurn:
-    """The position of a commit that no event of the journal stands for: it is always next."""
-
-    layout: Layout
-
-    def has(self, table: DeltaTable | None) -> bool:
-        return False
-
-    def check(self, table: DeltaTable | None) -> None:
-        """Nothing has to come before."""
 
 
 def _worth_it(files: Sequence[LiveFile]) -> Iterator[SmallFiles]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tidemill.contract.errors import Refused
+from tidemill.contract.errors import Refused, TransientError
+from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increments
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.partition_set import Partitions
@@ -21,6 +22,8 @@ from tidemill.publish.swap_support import refuse_repeated_keys
 from tidemill.sources.probe import versions_read_again
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.seal import sealed_set
+from tidemill.storage.erasures import newest_erasure
+from tidemill.storage.folders import remove_folder
 from tidemill.storage.run_context import LeasedRun, RunContext
 
 if TYPE_CHECKING:
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
 
 class NothingPublished(Refused):
     """Nothing is published yet, so there is nothing to compute again; carries `pipeline`."""
+
+
+class ErasedMeanwhile(TransientError):
+    """Rows were erased while a recomputation read their input; carries `pipeline`, `erasure`."""
 
 
 @contextmanager
@@ -114,8 +121,10 @@ def seal_recomputed(run: LeasedRun, found: Recomputed) -> int:
 
     Raises:
         KeyRepeated: a target with keys could not take the rows.
+        ErasedMeanwhile: rows were erased since it began; what it has computed is removed.
     """
     layout, place = run.pipeline.layout, found.place
+    _refuse_erased(layout, found)
     store = Increments(layout.increments)
     lost = read_run_increment(layout.run(run.run_id))
     supersedes = (*found.recomputation.supersedes, *(() if lost is None else (lost,)))
@@ -128,6 +137,19 @@ def seal_recomputed(run: LeasedRun, found: Recomputed) -> int:
     store.seal(sealed)
     note(run, number)
     return number
+
+
+def _refuse_erased(layout: Layout, found: Recomputed) -> None:
+    newest = newest_erasure(layout.home)
+    if newest == found.erasure:
+        return
+    remove_folder(layout.sink(found.place.generation), missing_ok=True)
+    raise ErasedMeanwhile(
+        f"Rows of {layout.name} were erased (erasure {newest}) while they were computed again.",
+        remedy="The next try computes without them.",
+        pipeline=layout.name,
+        erasure=newest,
+    )
 
 
 def note(run: RunContext, number: int) -> None:

@@ -1,0 +1,94 @@
+"""`tidemill erase`: rows of persons leave a pipeline for good."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from tidemill.cli.decisions.options import By, PipelineReason, decider
+from tidemill.cli.run import manual_run_id
+from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.upkeep.options import Apply
+from tidemill.cli.write_rule import show_dry_run
+from tidemill.contract.counted import counted
+from tidemill.spec.object_root import disk_only
+from tidemill.spec.pipeline import open_pipeline
+from tidemill.storage.run_context import RunContext
+
+if TYPE_CHECKING:
+    from tidemill.steps.upkeep.erase.erase import ErasePlan
+
+Where = Annotated[
+    list[str],
+    Option(
+        "--where",
+        metavar="CONDITION",
+        help="The rows: columns of the table that equal values, joined by AND; may be repeated.",
+        show_default=False,
+    ),
+]
+Values = Annotated[
+    list[str] | None,
+    Option(
+        "--value",
+        metavar="TEXT",
+        help="How the same person is written elsewhere: erased from rejected rows, documents and "
+        "pages too; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+@disk_only(
+    "Files of a bucket are not written again: drop the pipeline with its table, and rebuild."
+)
+def erase(
+    name: PipelineName,
+    where: Where,
+    reason: PipelineReason = "",
+    value: Values = None,
+    by: By = None,
+    apply: Apply = False,
+    json: Json = False,
+) -> None:
+    """Erase rows of a person from all that is below the root, and never take them in again.
+
+    Published, rejected and held rows go, samples and pages that show them, and older versions of
+    the table. At the end every file is looked through; the exit code is 4 where one still holds
+    such a row. Input files are yours: those that the rows were read from are named.
+
+    Examples:
+      tidemill erase tides --where "customer = 'C-17'"
+      tidemill erase tides --where "customer = 'C-17'" --reason "a request" --apply
+    """
+    from tidemill.steps.upkeep.erase.condition import parse_condition
+    from tidemill.steps.upkeep.erase.erase import erase as erase_step
+    from tidemill.steps.upkeep.erase.erase import plan_erase
+    from tidemill.steps.upkeep.erase.support import columns_of
+
+    screen, pipeline = Screen(json), open_pipeline(name)
+    schema, partitions = columns_of(pipeline)
+    condition = parse_condition(where, value or (), schema, partitions)
+    if not apply:
+        plan = plan_erase(pipeline, condition)
+        show_dry_run(screen, [*plan.phrases(), *_left(plan)], **plan.as_dict())
+        return
+    run = RunContext(pipeline, manual_run_id("erase"), screen.problem)
+    done = erase_step(run, condition, by=decider(by), reason=reason)
+    screen.line(
+        f"{name}: {counted(done.rows, 'row')} and {done.rejected:,} rejected ones are erased; no "
+        "file below its folder holds such rows"
+    )
+    for phrase in _left(done):
+        screen.line(f"to do: {phrase}")
+    if json:
+        screen.document({**done.as_dict(), "applied": True})
+
+
+def _left(plan: "ErasePlan") -> Iterator[str]:
+    """What a person has to do."""
+    for path in plan.inputs.there:
+        yield f"look for the rows in {path}, which is not Tidemill's"
+    if plan.inputs.gone:
+        gone = counted(plan.inputs.gone, "input file")
+        yield f"look for the rows in {gone} that they were read from, wherever these are now"

@@ -1,0 +1,336 @@
+"""Erase: the rows of a condition leave a pipeline for good.
+
+An erasure's document comes first: from it on everybody else is refused, and the engine leaves the
+rows out of whatever it computes. Then each file of rows is written again without them, the books
+name the new files, the tables show them, the old ones are removed; and at last all that is below
+the pipeline's folder is looked through once more. One that was killed is finished by the same
+command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidemill.contract.counted import counted
+from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.layout import Layout
+from tidemill.contract.os_user import os_user
+from tidemill.increments.snapshot import Snapshot
+from tidemill.publish.delta.erasure import forget_files, live_paths, replace_files
+from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.checks import refuse_missing_reason
+from tidemill.steps.upkeep.erase.books import Books
+from tidemill.steps.upkeep.erase.condition import Condition, new_salt, words_pattern
+from tidemill.steps.upkeep.erase.find import Found, find, in_sink
+from tidemill.steps.upkeep.erase.input_files import InputLeft, input_left
+from tidemill.steps.upkeep.erase.pages import pages_of
+from tidemill.steps.upkeep.erase.row_file import NotErasable, write_without
+from tidemill.steps.upkeep.erase.support import refuse_named, refuse_unsupported
+from tidemill.steps.upkeep.erase.words import take_out
+from tidemill.steps.upkeep.leftover import remove
+from tidemill.steps.upkeep.scratch import scratch_generations
+from tidemill.storage import documents
+from tidemill.storage.disk_errors import disk_errors
+from tidemill.storage.erasures import (
+    ERASE,
+    Erased,
+    Erasure,
+    end_of_erasure,
+    erasure_file,
+    newest_erasure,
+    read_erasures,
+    unfinished_erasure,
+)
+from tidemill.storage.lease import hold
+from tidemill.storage.run_context import LeasedRun, RunContext
+from tidemill.storage.sync import put_whole, sync_folder
+
+PATIENCE_SECONDS = 5.0
+# Later than any file: what no increment names goes, however new.
+ALWAYS = float("inf")
+
+
+class OtherErasureUnfinished(UsageError):
+    """Another erasure has to be finished first; carries `erasure`, `columns`."""
+
+
+class NotErased(Refused):
+    """Files still hold rows or values after an erasure; carries `pipeline` and `files`."""
+
+
+class ReasonNamesPerson(UsageError):
+    """A reason repeats a value that is to be erased; carries `field`."""
+
+
+@dataclass(frozen=True)
+class ErasePlan:
+    """What an erasure would do.
+
+    Args:
+        found: What is below the pipeline's folder.
+        partitions: The partitions of the files of rows, as directories name them.
+        increments: The increments whose files these are.
+        inputs: Files outside the folder that the rows were read from.
+        lasting: The number of the erasure that leaves these rows out already; None for none.
+        begun: The erasure that is to be finished.
+    """
+
+    layout: Layout
+    found: Found
+    partitions: tuple[str, ...]
+    increments: tuple[int, ...]
+    inputs: InputLeft
+    lasting: int | None
+    begun: Erasure | None
+
+    @property
+    def rows(self) -> int:
+        """Good rows, each as often as Spark has written it."""
+        return sum(one.good for one in self.found.of_sinks(self.layout))
+
+    @property
+    def rejected(self) -> int:
+        """Rejected rows likewise."""
+        return sum(one.rejected for one in self.found.of_sinks(self.layout))
+
+    @property
+    def needed(self) -> bool:
+        return bool(self.found.paths or self.begun) or self.lasting is None
+
+    def phrases(self) -> Iterator[str]:
+        """What would be done, as phrases."""
+        found = self.found
+        if found.rows:
+            yield (
+                f"erase {counted(self.rows, 'row')} and {self.rejected:,} rejected ones from "
+                f"{counted(len(found.rows), 'file')}"
+            )
+        for partition in self.partitions:
+            yield f"write {partition} again"
+        for path in found.pages:
+            yield f"remove {path}"
+        for path in found.words:
+            yield f"take values out of {path}"
+        for path in found.waste:
+            yield f"remove {path}, which no log names"
+        if self.lasting is None:
+            yield "leave such rows out of every later batch and recomputation"
+
+    def as_dict(self) -> dict[str, Any]:
+        found = self.found
+        return {
+            "pipeline": self.layout.name,
+            "rows": self.rows,
+            "rejected": self.rejected,
+            "files": [str(one.path) for one in found.rows],
+            "partitions": list(self.partitions),
+            "increments": list(self.increments),
+            "pages": [str(path) for path in found.pages],
+            "documents": [str(path) for path in found.words],
+            "waste": [str(path) for path in found.waste],
+            "inputs": [str(path) for path in self.inputs.there],
+            "inputs_gone": self.inputs.gone,
+            "erasure": self.lasting,
+            "needed": self.needed,
+        }
+
+
+def plan_erase(pipeline: Pipeline, condition: Condition) -> ErasePlan:
+    """Find out what an erasure would do; nothing is changed.
+
+    Raises:
+        NotErasable: the pipeline, or something that it holds, is of a kind that is not erased.
+        OtherErasureUnfinished: another erasure was begun.
+    """
+    layout = pipeline.layout
+    refuse_unsupported(pipeline)
+    begun, lasting = _unfinished(layout, condition), _lasting(layout, condition)
+    found = find(layout, condition)
+    refuse_named(layout, found.waste)
+    if found.stuck:
+        raise NotErasable(
+            f"{counted(len(found.stuck), 'file')} of {layout.name} would go on holding values, the "
+            f"first of them {found.stuck[0]}: a copy of a static input, or the name of a file in a "
+            "log.",
+            remedy="Nothing was changed. Remove the person from the static input or rename the "
+            f"input files; then start over: tidemill drop {layout.name} --table",
+            pipeline=layout.name,
+            reasons=tuple(map(str, found.stuck)),
+        )
+    number = begun.number if begun else newest_erasure(layout.home) + 1
+    books = Books(layout, {one.path: one.without(number) for one in found.rows}, number)
+    return ErasePlan(
+        layout,
+        found,
+        tuple(_partitions(layout, found)),
+        tuple(books.increments),
+        input_left(layout, books.batches),
+        lasting,
+        begun,
+    )
+
+
+def erase(run: RunContext, condition: Condition, *, by: str, reason: str) -> ErasePlan:
+    """Erase rows, or go on with what was interrupted.
+
+    Args:
+        by: Who decides.
+        reason: Why; neither may name the person.
+
+    Returns:
+        What was done.
+
+    Raises:
+        LeaseHeld: a process writes to the pipeline, or builds a generation of it.
+        NotErasable: as `plan_erase`; nothing was changed.
+        NotErased: something still holds rows; everybody else stays refused.
+    """
+    refuse_missing_reason("erasure", by=by, reason=reason)
+    _refuse_naming(condition, by=by, reason=reason)
+    layout = run.layout
+    with ExitStack() as leases:
+        for build in sorted(layout.generations.glob("*.lease")):
+            leases.enter_context(
+                hold(build, step=ERASE, run_id=run.run_id, patience=PATIENCE_SECONDS)
+            )
+        held = leases.enter_context(run.hold(ERASE, patience=PATIENCE_SECONDS))
+        plan = plan_erase(run.pipeline, condition)
+        if not plan.needed:
+            return plan
+        with disk_errors(layout.home):
+            done = plan.begun or _begin(held, condition, by=by, reason=reason)
+            _carry_out(held, plan, condition, done.number)
+            _prove(layout, condition)
+            end = Erased(
+                rows=plan.rows,
+                rejected=plan.rejected,
+                files=len(plan.found.rows),
+                at=run.clock(),
+            )
+            documents.put_if_absent(end_of_erasure(layout.home, done.number), end)
+    return plan
+
+
+def _carry_out(run: LeasedRun, plan: ErasePlan, condition: Condition, number: int) -> None:
+    layout, found = run.layout, plan.found
+    for leftover in scratch_generations(Snapshot(layout), ALWAYS):
+        run.lease.check()
+        remove(layout, leftover)
+    rows = [one for one in found.rows if one.path.exists()]
+    live = live_paths(layout.table) | live_paths(layout.rejected)
+    new: dict[Path, Path] = {}
+    for one in rows:
+        if one.path in live or in_sink(layout, one.path):
+            run.lease.check()
+            new[one.path] = write_without(one, condition, number, layout)
+    books = Books(layout, new, number)
+    for page in (*pages_of(layout, books.increments), *found.pages):
+        run.lease.check()
+        page.unlink(missing_ok=True)
+    for document in books.rewrites():
+        run.lease.check()
+        put_whole(document.file, document.text)
+    gone = {one.path for one in rows}
+    hashes = {seq: event.files_hash for seq, event in books.events()}
+    for table in (layout.table, layout.rejected):
+        run.lease.check()
+        if any(path.is_relative_to(table) for path in (*gone, *found.words)):
+            said = {"tidemill.erasure": str(number), "tidemill.run_id": run.run_id}
+            replace_files(layout, table, new, run.epoch, said)
+            forget_files(layout, table, gone, hashes)
+    for path in found.words:
+        run.lease.check()
+        take_out(path, condition)
+    layout.status.unlink(missing_ok=True)
+    for path in (*sorted(gone), *found.waste):
+        run.lease.check()
+        _remove(path)
+
+
+def _prove(layout: Layout, condition: Condition) -> None:
+    left = find(layout, condition).paths
+    if left:
+        raise NotErased(
+            f"{counted(len(left), 'file')} of {layout.name} still holds rows or values, the first "
+            f"of them {left[0]}.",
+            remedy="A computation may have written it meanwhile: end it, then give the same "
+            "command again. Every other step is refused until nothing is left.",
+            pipeline=layout.name,
+            files=tuple(map(str, left)),
+        )
+
+
+def _begin(run: LeasedRun, condition: Condition, *, by: str, reason: str) -> Erasure:
+    salt, number = new_salt(), newest_erasure(run.layout.home) + 1
+    erasure = Erasure(
+        number=number,
+        salt=salt,
+        **condition.hidden(salt),
+        by=by,
+        os_user=os_user(),
+        reason=reason,
+        run_id=run.run_id,
+        epoch=run.epoch,
+        began=run.clock(),
+    )
+    documents.put(erasure_file(run.layout.home, number), erasure)
+    return erasure
+
+
+def _unfinished(layout: Layout, condition: Condition) -> Erasure | None:
+    """The erasure of a condition that is to be finished.
+
+    Raises:
+        OtherErasureUnfinished: that of another condition is.
+    """
+    found = unfinished_erasure(layout.home)
+    if found is not None and not _is_of(found, condition):
+        raise OtherErasureUnfinished(
+            f"Erasure {found.number} of {layout.name}, by {', '.join(found.columns)}, was begun "
+            "with another condition.",
+            remedy="Finish it first, with its own --where and --value.",
+            erasure=found.number,
+            columns=tuple(found.columns),
+        )
+    return found
+
+
+def _lasting(layout: Layout, condition: Condition) -> int | None:
+    same = (one.number for one in read_erasures(layout.home) if _is_of(one, condition))
+    return next(same, None)
+
+
+def _is_of(erasure: Erasure, condition: Condition) -> bool:
+    hidden: Mapping[str, Any] = condition.hidden(erasure.salt)
+    return all(getattr(erasure, name) == value for name, value in hidden.items())
+
+
+def _partitions(layout: Layout, found: Found) -> Iterator[str]:
+    """Where the files of rows are, such as `table/day=2026-03-01`."""
+    places = set()
+    for one in found.rows:
+        parts = one.path.relative_to(layout.home).parts[:-1]
+        folders = [part for part in parts if "=" in part]
+        places.add("/".join((parts[0], *folders)))
+    yield from sorted(places)
+
+
+def _remove(path: Path) -> None:
+    for one in (path, path.with_name(f".{path.name}.crc")):
+        one.unlink(missing_ok=True)
+    if path.parent.is_dir():
+        sync_folder(path.parent)
+
+
+def _refuse_naming(condition: Condition, *, by: str, reason: str) -> None:
+    for field, text in (("reason", reason), ("by", by)):
+        if condition.texts and words_pattern(condition.texts).search(text):
+            raise ReasonNamesPerson(
+                f"--{field} repeats a value that is to be erased, and is kept for good.",
+                remedy="Say it without the value, such as: a request of 2026-03-01.",
+                field=field,
+            )

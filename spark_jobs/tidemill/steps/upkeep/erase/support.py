@@ -1,0 +1,110 @@
+"""Which pipelines rows can be erased from."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tidemill.contract.layout import Layout
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.generations.relocation import notes
+from tidemill.journal.takeovers import generation_of
+from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.ledger import Ledger
+from tidemill.publish.delta.erasure import live_paths
+from tidemill.spark_logs.sink_log import read_sink_log
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.targets import DeltaTarget, FilesTarget
+from tidemill.steps.decisions.readers import readers_of
+from tidemill.steps.upkeep.erase.row_file import NotErasable
+from tidemill.storage.tables_read import is_read
+
+
+def refuse_unsupported(pipeline: Pipeline) -> None:
+    """Refuse a pipeline whose rows are also where an erasure does not reach.
+
+    Raises:
+        NotErasable: that is so; its remedy says what can be done.
+    """
+    for why, remedy in _reasons(pipeline):
+        raise NotErasable(
+            f"Rows of {pipeline.name} cannot be erased: {why}.",
+            remedy=f"Nothing was changed. {remedy}",
+            pipeline=pipeline.name,
+            reasons=(why,),
+        )
+
+
+def _reasons(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
+    spec, name = pipeline.spec, pipeline.name
+    start_over = (
+        "Remove the rows from the input, and start over: tidemill drop "
+        f"{name} --table, then tidemill run {name}"
+    )
+    if not spec.published:
+        yield "it publishes nothing below the root", "Erase them where its sink writes."
+    for target in spec.publish:
+        if not isinstance(target, DeltaTarget | FilesTarget):
+            yield (
+                f"publish names {target.name}, whose rows and heads are outside the root",
+                f"Take it out of the spec and erase there by its own means; {start_over[0].lower()}"
+                f"{start_over[1:]}",
+            )
+    readers = sorted(readers_of(name))
+    if readers or is_read(pipeline.layout):
+        by = ", ".join(readers) or "another pipeline"
+        yield (
+            f"its table is read by {by}, which needs every version that it has not read yet",
+            f"{start_over}, and the pipelines that read it.",
+        )
+    for _, note in notes(pipeline.layout):
+        which = f"generation {note.generation}"
+        if note.mode is not OutputMode.APPEND:
+            yield f"{which} is of mode {note.mode.value}, whose rows go into others", start_over
+        if note.pipeline_class is not PipelineClass.MAP:
+            kind = note.pipeline_class.value
+            yield f"{which} is of class {kind}, whose state holds values", start_over
+        if note.format != "parquet":
+            yield f"{which} has files of format {note.format}", start_over
+
+
+def refuse_named(layout: Layout, torn: Collection[Path]) -> None:
+    """Refuse to remove files that are not whole where the books name them.
+
+    Raises:
+        NotErasable: they do.
+    """
+    if not torn:
+        return
+    named = live_paths(layout.table) | live_paths(layout.rejected)
+    for _, note in notes(layout):
+        named |= {file.path for file in read_sink_log(note.sink).files}
+        ledger = Ledger(layout, note.generation)
+        named |= {note.sink / file.path for one in ledger.batches() for file in one.outputs}
+    for path in sorted(named.intersection(torn)):
+        raise NotErasable(
+            f"{path} is damaged, so that it cannot be told which rows it holds.",
+            remedy="Nothing was changed. Restore it from a backup.",
+            pipeline=layout.name,
+            reasons=(str(path),),
+        )
+
+
+def columns_of(pipeline: Pipeline) -> tuple[Mapping[str, Any], Sequence[str]]:
+    """The published columns as Spark's JSON schema, and those that partition the table.
+
+    Raises:
+        NotErasable: nothing was taken in yet.
+    """
+    layout = pipeline.layout
+    note = read_note(layout, generation_of(pipeline))
+    if note is None:
+        raise NotErasable(
+            f"{layout.name} has taken nothing in yet.",
+            remedy=f"Run it first: tidemill run {layout.name}",
+            pipeline=layout.name,
+            reasons=(),
+        )
+    starts = Ledger(layout, note.generation).starts()
+    newest = starts[-1] if starts else note
+    return newest.table_schema, [*note.partition_by]
