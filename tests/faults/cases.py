@@ -194,7 +194,7 @@ COMPACT = Case(
     rest=steps.what_is_compacted,
 )
 
-# Likewise (`test_erase`).
+# Likewise, of which `test_erase` plays some.
 ERASE = Case(
     pasts.a_person_in_two_increments,
     [
