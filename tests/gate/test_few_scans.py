@@ -1,4 +1,4 @@
-"""On Spark, failing values are looked for only where an expectation counts some."""
+"""On Spark, one scan serves many expectations, and footers serve some without any."""
 
 from __future__ import annotations
 
@@ -60,10 +60,38 @@ def test_results_and_samples_are_those_of_great_expectations_alone(
     assert failing == [False] * len(PASSING) + [True, True, False]
 
 
-def test_an_expectation_without_failing_values_costs_no_scan_of_its_own(
+def test_many_expectations_cost_no_more_jobs_than_one(
     spark: SparkSession, sample: Sample, tmp_path: Path
 ) -> None:
-    few = jobs(spark, "few", OnSpark(spark), sample, suite_of(tmp_path, *PASSING))
-    many = jobs(spark, "many", GxAlone(spark), sample, suite_of(tmp_path, *PASSING))
-    # Four of the passing expectations look at each row.
-    assert few <= many - 4
+    one = jobs(spark, "one", OnSpark(spark), sample, suite_of(tmp_path, PASSING[1]))
+    many = jobs(spark, "many", OnSpark(spark), sample, suite_of(tmp_path, *PASSING))
+    assert one == many > 0
+
+
+def test_few_failing_values_of_several_expectations_cost_one_scan_more(
+    spark: SparkSession, sample: Sample, tmp_path: Path
+) -> None:
+    also = expect("column_values_to_match_regex", column="key", regex="^[ab]$")
+    one = jobs(spark, "one failing", OnSpark(spark), sample, suite_of(tmp_path, FAILING[1]))
+    two = jobs(spark, "two failing", OnSpark(spark), sample, suite_of(tmp_path, FAILING[1], also))
+    assert one == two
+
+
+def test_what_footers_say_costs_no_job(spark: SparkSession, sample: Sample, tmp_path: Path) -> None:
+    suite = suite_of(
+        tmp_path,
+        expect("table_row_count_to_equal", value=4),
+        expect("column_values_to_not_be_null", column="quantity"),
+        expect("column_values_to_be_null", column="key", mostly=0.5),
+        expect("column_min_to_be_between", column="quantity", min_value=1),
+        expect("column_max_to_be_between", column="quantity", max_value=30),
+        expect("column_proportion_of_non_null_values_to_be_between", column="key", min_value=0.7),
+    )
+    engine = OnSpark(spark)
+    rows = {"increment": engine.read(sample, sample.files)}
+    spark.sparkContext.setJobGroup("footers", "footers")
+    from tidemill.gate.validation import run
+
+    said = run(sample, rows, suite, engine, samples=0)
+    assert [bool(one.success) for one in said] == [True, True, False, True, True, True]
+    assert not spark.sparkContext.statusTracker().getJobIdsForGroup("footers")

@@ -52,8 +52,9 @@ class OnSpark:
         parts = [
             self._read(schema, some).select(*map(quoted, schema.names)) for some in alike.values()
         ]
-        nothing = self._session.createDataFrame([], schema)
-        frame = reduce(DataFrame.unionByName, parts) if parts else nothing
+        if not parts:
+            parts = [self._session.createDataFrame([], schema)]
+        frame = reduce(DataFrame.unionByName, parts)
         return frame.select(
             *(judged_form(frame[quoted(name)], column) for name, column in sample.parsed.items())
         )

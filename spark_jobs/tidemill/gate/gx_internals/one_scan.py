@@ -104,6 +104,8 @@ class OneScan(SparkDFExecutionEngine):
             key = _key(one)
             if key in self._known:
                 found[one.id] = self._known[key]
+            elif one.metric_name.endswith(_VALUES) and not _limit(one):
+                found[one.id] = []
         if not found and asked:
             direct, together = self._build_direct_and_bundled_metric_computation_configurations(
                 metrics_to_resolve=asked,
@@ -166,7 +168,8 @@ class OneScan(SparkDFExecutionEngine):
         if not name.endswith(_VALUES) or set(_given(rows)) != _OF_ALL_ROWS:
             return None
         values = dict(metric.metric_value_kwargs)
-        limit = values.pop("result_format")["partial_unexpected_count"]
+        del values["result_format"]
+        limit = _limit(metric)
         count = MetricConfiguration(name.removesuffix(_VALUES) + _COUNT, rows, values)
         if self._found.get(count.id, limit + 1) > limit:
             return None
@@ -182,6 +185,11 @@ def _key(metric: MetricConfiguration) -> Metric:
     given = _given(metric.metric_domain_kwargs)
     all_rows = set(given) <= _OF_ALL_ROWS
     return metric.metric_name if all_rows else "", given.get("column")
+
+
+def _limit(samples: MetricConfiguration) -> int:
+    """The most failing values that are asked for."""
+    return int(samples.metric_value_kwargs["result_format"]["partial_unexpected_count"])
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
