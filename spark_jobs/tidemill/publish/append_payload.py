@@ -36,9 +36,14 @@ def append_payload(
     schemas = {b.start: born_schema(ledger.table_schema(b)) for b in batches}
     good = [one for one in audited if not one.file.rejected and one.file.rows]
     start_of = {batch.batch: batch.start for batch in batches}
+    checked = set()
     for one in good:
         # For a format without a footer only the ledger says what its files hold.
-        if one.footer is not None:
+        if one.footer is None:
+            continue
+        alike = (one.footer.schema.remove_metadata(), start_of[one.batch])
+        if alike not in checked:
+            checked.add(alike)
             check_file(one.path, one.footer, schemas[start_of[one.batch]], partition_by)
     # The columns of code that wrote no good row do not matter.
     starts = sorted({start_of[one.batch] for one in good}) or [max(schemas)]
@@ -49,7 +54,9 @@ def append_payload(
         mode=note.mode,
         keys=note.keys or keys,
         files=tuple(
-            PayloadFile(one.path, one.file.rows, one.batch, one.file.partition, one.written)
+            PayloadFile(
+                one.path, one.file.rows, one.batch, one.file.partition, one.written, one.footer
+            )
             for one in good
         ),
         offsets=batches[-1].offsets,

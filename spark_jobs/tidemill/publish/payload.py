@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tidemill.file_formats.parquet import Footer, read_footers
 from tidemill.file_formats.parquet_rows import row_chunks
 from tidemill.file_formats.written_format import PARQUET, WriteFormat
 from tidemill.spec.output import OutputMode
@@ -21,6 +22,7 @@ class PayloadFile:
         partition: Partition column -> value as it is in the directory's name, None for null; empty
             where the file itself holds all columns.
         written: Its format; of any other than Parquet only a list of files can be made.
+        footer: Its footer where the audit has read it; None where it is not read yet.
     """
 
     path: Path
@@ -28,6 +30,7 @@ class PayloadFile:
     batch: int
     partition: Mapping[str, str | None]
     written: WriteFormat = PARQUET
+    footer: Footer | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,12 @@ class Payload:
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
+
+    def footers(self) -> tuple[Footer, ...]:
+        """The footers of the files, which are Parquet, in their order."""
+        unread = [file.path for file in self.files if file.footer is None]
+        read = iter(read_footers(unread) if unread else ())
+        return tuple(file.footer or next(read) for file in self.files)
 
     def read(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batch id and rows, in chunks, with exactly the columns of `schema`.

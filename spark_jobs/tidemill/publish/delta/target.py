@@ -15,7 +15,6 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_table import commits_of, open_table, options_at
-from tidemill.file_formats.parquet import read_footers
 from tidemill.journal.journal import Event
 from tidemill.publish.delta import commit
 from tidemill.publish.delta.live_files import live_files
@@ -176,7 +175,6 @@ class DeltaTarget:
         """The sink's own files, without a copy."""
         partitions = payload.partition_by
         columns = [field.name for field in schema.fields if field.name not in partitions]
-        footers = read_footers([file.path for file in payload.files])
         return [
             AddAction(
                 path=str(file.path.relative_to(self.layout.table)),
@@ -186,7 +184,7 @@ class DeltaTarget:
                 data_change=True,
                 stats=delta_statistics(footer, columns),
             )
-            for file, footer in zip(payload.files, footers, strict=True)
+            for file, footer in zip(payload.files, payload.footers(), strict=True)
         ]
 
 

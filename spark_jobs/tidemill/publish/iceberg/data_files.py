@@ -18,7 +18,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import IcebergType, PrimitiveType
 
 from tidemill.contract.objects.object_path import ObjectPath
-from tidemill.file_formats.parquet import Footer, read_footers
+from tidemill.file_formats.parquet import Footer
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish.payload import Payload
 from tidemill.publish.target import SwapUnfit
@@ -35,9 +35,8 @@ def data_files(metadata: TableMetadata, payload: Payload, columns: pa.Schema) ->
         metadata: The table's, whose columns and partitions are those of the payload already.
         columns: The payload's columns with the table's types.
     """
-    footers = read_footers([file.path for file in payload.files])
     partitions = [field.name for field in metadata.spec().fields]
-    for file, footer in zip(payload.files, footers, strict=True):
+    for file, footer in zip(payload.files, payload.footers(), strict=True):
         values = [partition_value(file.partition[n], columns.field(n).type) for n in partitions]
         yield data_file(metadata, location_of(file.path), footer, values)
 
