@@ -54,6 +54,11 @@ def _parser() -> argparse.ArgumentParser:
         default=[1_000_000, 10_000_000, 100_000_000],
         help="rows that are judged on Spark; without a number no such comparison",
     )
+    parser.add_argument("--table-files", type=int, default=10_000, help="0 for no such table")
+    parser.add_argument("--partitions", type=int, default=1000, help="that those files are in")
+    parser.add_argument(
+        "--increments", type=int, default=1000, help="of a table that is read; 0 for none"
+    )
     parser.add_argument("--group", type=float, default=0.1, help="MB a member; 0 for no group")
     parser.add_argument("--days", type=int, default=300, help="of a history; 0 for no backfill")
     parser.add_argument("--day", type=float, default=0.5, help="MB a day of it")

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from tests.bench import orders
@@ -20,6 +20,7 @@ from tests.bench.past import FILES, PastSides
 from tests.bench.past import SHORT as SHORT_PAST
 from tests.bench.results import Comparison, Side
 from tests.bench.sides import FileSides
+from tests.bench.tables import READERS, ManyCommitsSides, ManyFilesSides
 from tests.bench.template import FEW, TemplateSides
 from tidemill.contract.layout import Layout
 from tidemill.gate.gx_internals import quick_import
@@ -39,6 +40,10 @@ def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
         yield from _of_files(FileSides(home / "files"), given.megabytes)
     for rows in given.gate:
         yield _of_the_gate(home / f"gate-{rows}", rows)
+    if given.table_files:
+        yield from _of_many_files(home / "files-of-a-table", given.table_files, given.partitions)
+    if given.increments:
+        yield from _of_many_commits(home / "commits-of-a-table", given.increments)
     if given.group:
         yield from _of_a_group(GroupSides(home / "group", megabytes=given.group))
     if given.days:
@@ -116,6 +121,23 @@ def imports_of_gx() -> tuple[Side, Side]:
 def _of_the_gate(home: Path, rows: int) -> Comparison:
     title = f"gate on Spark, 10 rules on {rows:,} rows / one aggregation by hand"
     return Comparison(title, lambda: GateSides(home, rows).sides(), rows)
+
+
+def _of_many_files(home: Path, files: int, partitions: int) -> Iterator[Comparison]:
+    """What becomes of many files at once, against Delta's commit of the same files."""
+    sides = cache(partial(ManyFilesSides, home, files, partitions))
+    what = f"{files:,} files in {partitions:,} partitions"
+    yield Comparison(f"publish of {what} / commit by hand", lambda: sides().publish())
+    yield Comparison(f"swap of {what} / overwrite by hand", lambda: sides().swap())
+    yield Comparison(f"count of {what} / of a table by hand", lambda: sides().count())
+
+
+def _of_many_commits(home: Path, increments: int) -> Iterator[Comparison]:
+    """A table as it becomes with time, against one that was written at once."""
+    sides = cache(partial(ManyCommitsSides, home, increments))
+    for reader in READERS:
+        title = f"table of {increments:,} increments read by {reader} / of one commit by hand"
+        yield Comparison(title, partial(lambda reader: sides().read_by(reader), reader))
 
 
 def _of_a_group(sides: GroupSides) -> Iterator[Comparison]:
