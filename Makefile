@@ -104,8 +104,8 @@ coverage: ## Run the tests of `make check`, print which share of each package th
 	@$(RUN) tests.coverage_floor
 
 .PHONY: bench
-bench: setup jars ## Measure ingest, a whole increment and an idle run against hand-written glue
-	@$(RUN) tests.bench
+bench: setup jars ## Measure ingest, a whole increment and an idle run against hand-written glue; PAST=3000 runs so many batches first
+	@$(RUN) tests.bench $(if $(PAST),--batches $(PAST) --home .artefacts/bench-past)
 
 .PHONY: schema
 schema: $(DONE)-project ## Write the JSON Schema of the specs, and the reference of fields and commands

@@ -66,6 +66,13 @@ def _parser() -> argparse.ArgumentParser:
         "--pipelines", type=int, default=500, help="on the page and of a template; 0 for neither"
     )
     parser.add_argument("--past", type=int, default=20_000, help="past increments; 0 for none")
+    parser.add_argument(
+        "--batches",
+        type=int,
+        default=0,
+        help="of Spark, run before whole runs, and nothing else is measured; 0 for none",
+    )
+    parser.add_argument("--home", type=Path, help="where these are kept, and go on the next time")
     parser.add_argument("--runs", type=int, default=3, help="pairs of each comparison")
     parser.add_argument("--out", type=Path, default=KEPT, help="where the results are kept")
     return parser
@@ -74,16 +81,18 @@ def _parser() -> argparse.ArgumentParser:
 def _summarise(results: Results) -> None:
     if not results.found:
         return
-    table = Table("comparison", "this", "against that", "ratio wall", "ratio CPU", "last CPU")
+    columns = ("ratio wall", "ratio CPU", "last CPU", "ratio memory")
+    table = Table("comparison", "this", "against that", *columns)
     for result in results.found:
-        ratio, last = result.ratio, results.last_ratio(result.name)
+        ratio, last = result.ratio, results.last_cpu_ratio(result.name)
         table.add_row(
             result.name,
             text_of(result.ours),
             text_of(result.theirs),
             f"{ratio.wall:.2f}",
             f"{ratio.cpu:.2f}",
-            "" if last is None else f"{last.cpu:.2f}",
+            "" if last is None else f"{last:.2f}",
+            f"{ratio.memory:.2f}",
         )
     Console().print(table)
     for result in results.found:

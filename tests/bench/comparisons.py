@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tests.bench import orders
 from tests.bench.backfill import BackfillSides
+from tests.bench.batches import SHORT as SHORT_BATCHES
+from tests.bench.batches import batches_sides
 from tests.bench.gate import GateSides
 from tests.bench.group import MEMBERS, GroupSides
 from tests.bench.kafka import KafkaSides, kafka_sides
@@ -36,6 +38,9 @@ def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
         home: An empty folder.
         given: The options of the command.
     """
+    if given.batches:
+        yield from _of_batches(given.home or home / "batches", given.batches)
+        return
     if given.megabytes:
         yield from _of_files(FileSides(home / "files"), given.megabytes)
     for rows in given.gate:
@@ -167,6 +172,14 @@ def _of_a_past(home: Path, increments: int) -> Iterator[Comparison]:
         past = f"{increments} increments and {increments * FILES} files"
         title = f"idle {' and '.join(steps)} after {past} / after {SHORT_PAST} increments"
         yield Comparison(title, partial(both, *steps))
+
+
+def _of_batches(home: Path, batches: int) -> Iterator[Comparison]:
+    """What whole runs cost after many batches that Spark has run."""
+    sides = batches_sides(home, batches)
+    for of in ("idle run", "small increment"):
+        title = f"{of} after {batches} batches of Spark / after {SHORT_BATCHES}"
+        yield Comparison(title, partial(sides, of))
 
 
 def _of_a_template(home: Path, pipelines: int) -> Iterator[Comparison]:

@@ -1,4 +1,4 @@
-"""Wall time and CPU-seconds of whole commands, children included."""
+"""Wall time, CPU-seconds and memory of whole commands, children included."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ class Cost:
     Args:
         wall: Seconds.
         cpu: User and system seconds of the commands and all their children.
+        memory: MB that the largest of these processes had in memory at once.
     """
 
     wall: float
     cpu: float
+    memory: float
 
     def __truediv__(self, other: Cost) -> Cost:
-        return Cost(self.wall / other.wall, self.cpu / other.cpu)
+        return Cost(self.wall / other.wall, self.cpu / other.cpu, self.memory / other.memory)
 
 
 def cost_of(commands: Sequence[Command], environ: Mapping[str, str]) -> Cost:
@@ -41,7 +43,7 @@ def cost_of(commands: Sequence[Command], environ: Mapping[str, str]) -> Cost:
         RuntimeError: one of them failed, with the end of what it printed.
     """
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-    before, start = _children(), time.perf_counter()
+    before, start, memory = _children(), time.perf_counter(), 0.0
     for command in commands:
         process = subprocess.Popen(
             command,
@@ -51,18 +53,28 @@ def cost_of(commands: Sequence[Command], environ: Mapping[str, str]) -> Cost:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        _, said = process.communicate()
-        _wait_for_group(process.pid)
+        assert process.stderr is not None
+        with process.stderr as stream:
+            said = stream.read()
+        status, most = _wait_for_group(process.pid)
+        memory = max(memory, most)
+        # It was waited for here.
+        process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             msg = f"{' '.join(command)} ended with {process.returncode}\n{said[-3000:]}"
             raise RuntimeError(msg)
-    return Cost(time.perf_counter() - start, _children() - before)
+    return Cost(time.perf_counter() - start, _children() - before, memory)
 
 
-def _wait_for_group(leader: int) -> None:
+def _wait_for_group(leader: int) -> tuple[int, float]:
+    """The status of the leader, and the MB of the largest process of the group."""
+    found, most = 0, 0
     with suppress(ChildProcessError):
         while True:
-            os.waitpid(-leader, 0)
+            process, status, used = os.wait4(-leader, 0)
+            found = status if process == leader else found
+            most = max(most, used.ru_maxrss)
+    return found, most / 1024
 
 
 def _children() -> float:

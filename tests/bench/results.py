@@ -78,14 +78,14 @@ class Results:
         )
         self.found.append(result)
         self._keep()
-        last = self.last_ratio(comparison.name)
-        before = "" if last is None else f" ({last.cpu:.2f} the last time)"
+        last = self.last_cpu_ratio(comparison.name)
+        before = "" if last is None else f" ({last:.2f} the last time)"
         ratio = f"{result.ratio.wall:.2f} by the clock, {result.ratio.cpu:.2f} in CPU-seconds"
-        say(f"  ratio: {ratio}{before}")
+        say(f"  ratio: {ratio}{before}, {result.ratio.memory:.2f} in memory")
 
-    def last_ratio(self, name: str) -> Cost | None:
-        """The ratio of a comparison that was kept before this run; None for a new one."""
-        return Cost(**self.last[name]["ratio"]) if name in self.last else None
+    def last_cpu_ratio(self, name: str) -> float | None:
+        """The ratio that was kept before this run; None for a new comparison."""
+        return float(self.last[name]["ratio"]["cpu"]) if name in self.last else None
 
     def _keep(self) -> None:
         kept = self.last | {result.name: asdict(result) for result in self.found}
@@ -105,7 +105,7 @@ def say(line: str) -> None:
 
 
 def text_of(cost: Cost) -> str:
-    return f"{cost.wall:.1f} s, {cost.cpu:.1f} CPU-s"
+    return f"{cost.wall:.1f} s, {cost.cpu:.1f} CPU-s, {cost.memory:.0f} MB"
 
 
 def speed_of(result: Result) -> str:
@@ -121,5 +121,7 @@ def speed_of(result: Result) -> str:
 
 def _median(costs: list[Cost]) -> Cost:
     return Cost(
-        statistics.median(cost.wall for cost in costs), statistics.median(c.cpu for c in costs)
+        statistics.median(cost.wall for cost in costs),
+        statistics.median(cost.cpu for cost in costs),
+        statistics.median(cost.memory for cost in costs),
     )

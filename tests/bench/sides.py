@@ -23,9 +23,14 @@ SUBMIT = (str(Path(sys.executable).with_name("spark-submit")), "--master", f"loc
 
 
 class Sides:
-    """One temporary folder with a project and a place for both sides' output."""
+    """One folder with a project and a place for both sides' output.
 
-    def __init__(self, home: Path) -> None:
+    Args:
+        home: The folder.
+        begun: Whether it has output that is to stay.
+    """
+
+    def __init__(self, home: Path, *, begun: bool = False) -> None:
         self.home = home
         orders.write_project(home / "project")
         self.environ = {
@@ -37,7 +42,8 @@ class Sides:
             "PYSPARK_DRIVER_PYTHON": sys.executable,
             "JAVA_HOME": str(java_home(os.environ)),
         }
-        self.fresh()
+        if not begun:
+            self.fresh()
 
     @property
     def theirs(self) -> Path:

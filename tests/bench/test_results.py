@@ -15,11 +15,11 @@ from tidemill.contract.project import REPOSITORY
 
 
 def fast() -> Cost:
-    return Cost(wall=1.0, cpu=2.0)
+    return Cost(wall=1.0, cpu=2.0, memory=100.0)
 
 
 def slow() -> Cost:
-    return Cost(wall=4.0, cpu=4.0)
+    return Cost(wall=4.0, cpu=4.0, memory=200.0)
 
 
 def fails() -> Cost:
@@ -39,8 +39,8 @@ def test_a_result_outlives_the_failure_of_the_next(
         results.measure(Comparison("great", lambda: (fast, fails)))
     (kept,) = json.loads(results.file.read_text())
     assert (kept["name"], kept["runs"], kept["records"]) == ("small", 2, 800)
-    assert kept["ours"] == {"wall": 1.0, "cpu": 2.0}
-    assert kept["ratio"] == {"wall": 0.25, "cpu": 0.5}
+    assert kept["ours"] == {"wall": 1.0, "cpu": 2.0, "memory": 100.0}
+    assert kept["ratio"] == {"wall": 0.25, "cpu": 0.5, "memory": 0.5}
     said = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0].strip() for line in said] == [
         *("small", "pair 1 of 2", "pair 2 of 2", "ratio", "great")
@@ -58,8 +58,8 @@ def test_a_result_is_compared_with_the_last_one_and_the_others_are_kept(
     again = Results(file, runs=1)
     again.measure(Comparison("small", lambda: (slow, fast)))
     again.measure(Comparison("new", sides))
-    assert again.last_ratio("small") == Cost(wall=0.25, cpu=0.5)
-    assert again.last_ratio("new") is None
+    assert again.last_cpu_ratio("small") == 0.5
+    assert again.last_cpu_ratio("new") is None
     kept = {one["name"]: one["ratio"]["cpu"] for one in json.loads(file.read_text())}
     assert kept == {"small": 2.0, "great": 0.5, "new": 0.5}
     ratios = [line for line in capsys.readouterr().out.splitlines() if "ratio" in line]

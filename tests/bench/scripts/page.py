@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from pathlib import Path
@@ -38,7 +39,8 @@ def main(documents: str) -> None:
         page = client.get("/tidemill/pipelines", headers=headers).raise_for_status()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     assert page.text.count('<th scope="row">') == len(list(root.iterdir()))
-    print(json.dumps({"wall": wall, "cpu": cpu}))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"wall": wall, "cpu": cpu, "memory": memory}))
 
 
 main(*sys.argv[1:])
