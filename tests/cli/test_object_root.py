@@ -20,6 +20,7 @@ REFUSED = {
     "relocate": ("relocate", "--all", "--apply"),
     "rename": ("rename", NAME, "renamed"),
     "erase": ("erase", NAME, "--where", "id = 1"),
+    "checkpoint fork": ("checkpoint", "fork", NAME, "--as", "trial", *WHY, "--apply"),
     "drill": ("drill", NAME),
     "stream": ("stream", NAME, "--run-id", "one"),
 }

@@ -31,7 +31,7 @@ UPKEEP = {
     "relocate",
     "rename",
     "erase",
-    *("checkpoint rewind", "checkpoint restore", "checkpoint snapshot"),
+    *("checkpoint rewind", "checkpoint restore", "checkpoint snapshot", "checkpoint fork"),
 }
 WHY = ("--reason", "as a test says")
 DECISIONS = {

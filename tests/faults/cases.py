@@ -156,6 +156,12 @@ CASES = {
         step=steps.copy_and_publish,
         rest=steps.what_is_copied,
     ),
+    "fork": Case(
+        pasts.one_published_batch,
+        [(ONE, ["a"])],
+        step=steps.fork_and_publish,
+        rest=steps.what_is_forked,
+    ),
     "rollover": Case(
         pasts.two_increments,
         [(ONE, ["a"]), (["1", "2", "5"], ["a", "b"]), (["1", "2", "3", "5"], ["a", "b"])],

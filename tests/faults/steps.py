@@ -22,10 +22,11 @@ from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.publish.target_heads import verify_tables
 from tidemill.spark_logs.source_log_cut import files_known
 from tidemill.steps.decisions.copy_pipelines import CopyInPlace, copy_pipelines
+from tidemill.steps.decisions.named_fork import named_fork
 from tidemill.steps.decisions.reject import reject as reject_increment
 from tidemill.steps.decisions.release import NotHeld, release
 from tidemill.steps.decisions.relocate import relocate
-from tidemill.steps.decisions.rename import NothingToRename, rename
+from tidemill.steps.decisions.rename import NameTaken, NothingToRename, rename
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
 from tidemill.steps.decisions.repair_target import repair_target
@@ -188,6 +189,24 @@ def what_is_copied(history: History) -> Any:
 
 def _copy(history: History) -> Moved:
     return Moved(history, history.home / "copy")
+
+
+def fork_and_publish(history: History) -> Report:
+    with suppress(NameTaken):
+        named_fork(history.run("fork"), OTHER_NAME, by="ann", reason="new code")
+    return history.publish("fork")
+
+
+def what_is_forked(history: History) -> Any:
+    """Where the fork goes on, what its spec says, and that its parts agree."""
+    layout = Layout(history.root, OTHER_NAME)
+    generation = open_generation(replace(history.pipeline, name=OTHER_NAME, layout=layout))
+    return {
+        "committed": generation.committed,
+        "batches": [one.batch for one in generation.ledger.batches()],
+        "files": len(generation.log.files),
+        "spec": history.project.spec(OTHER_NAME).read_text(),
+    }
 
 
 def what_vacuum_leaves(history: History) -> Any:

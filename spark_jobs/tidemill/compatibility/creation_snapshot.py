@@ -167,12 +167,17 @@ def put_fingerprint(pipeline: Pipeline, note: GenerationNote) -> None:
     documents.put_if_absent(pipeline.layout.fingerprint(note.generation), fingerprint)
 
 
-def inherit_fingerprint(layout: Layout, of: str, note: GenerationNote) -> None:
-    """Put down for a fork what the generation was that it comes from, as far as that is known."""
+def inherit_fingerprint(layout: Layout, of: str, note: GenerationNote, to: Layout) -> None:
+    """Put down for a fork what the generation was that it comes from, as far as that is known.
+
+    Args:
+        layout: The folders of the generation that it comes from.
+        to: The folders of the fork.
+    """
     found = read_fingerprint(layout, of)
     if found is not None:
         own = {"generation": note.generation, "query_id": note.query_id}
-        documents.put_if_absent(layout.fingerprint(note.generation), found.model_copy(update=own))
+        documents.put_if_absent(to.fingerprint(note.generation), found.model_copy(update=own))
 
 
 def print_of(spec: Spec, code: bytes, suffix: str) -> SpecSnapshot:

@@ -6,6 +6,8 @@ as they are only added to. `snapshots/000001.json` comes last; without it the fo
 """
 
 import shutil
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -118,6 +120,21 @@ def snapshots_of(layout: Layout, batch: int) -> list[CheckpointSnapshot]:
     return [
         one for one in found if batch <= one.batch and owner(layout, one.generation, batch) == ours
     ]
+
+
+def places_to_fork_from(live: Generation, batch: int) -> Iterator[Generation]:
+    """The live generation, with each checkpoint and log that may hold what a batch left.
+
+    First those of the generation that ran it: those of a later one name no files that were read
+    before its rollover. Then those of today, then those of snapshots.
+    """
+    layout = live.ledger.layout
+    name = owner(layout, live.name, max(batch, 0))
+    checkpoint = read_checkpoint(layout.checkpoint(name))
+    # A fork looks at the names of the log alone.
+    yield replace(live, checkpoint=checkpoint, log=Nothing(layout.sink(name)))
+    yield live
+    yield from (as_generation(layout, one) for one in snapshots_of(layout, batch))
 
 
 def _name(layout: Layout, generation: str, path: Path) -> Path:

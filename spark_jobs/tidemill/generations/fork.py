@@ -6,11 +6,12 @@ rest is read again.
 
 import re
 import uuid
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 from tidemill.compatibility.creation_snapshot import inherit_fingerprint
 from tidemill.contract.clock import wall_clock
+from tidemill.contract.layout import Layout
 from tidemill.generations.build import GenerationBuild, clear_away
 from tidemill.generations.generation import Generation
 from tidemill.generations.verify import GenerationUnbound
@@ -43,6 +44,8 @@ def build_fork(
     *,
     shortened: Container[str] = (),
     same_code: bool = False,
+    draft: Layout | None = None,
+    bound: Layout | None = None,
 ) -> None:
     """Build a generation whose next batch is an earlier one of another; it does not run yet.
 
@@ -52,23 +55,30 @@ def build_fork(
         first: The batch that is next.
         shortened: The file sources whose log is cut to what Spark must know of it.
         same_code: Whether it goes on with the code of the other; if not, with today's.
+        draft: The folders that it is written to; those of the pipeline where not given.
+        bound: The folders that the draft becomes once it is whole; itself where not given.
 
     Raises:
         ForkPointGone: the checkpoint has forgotten the batch before.
     """
     layout, note = pipeline.layout, generation.note
+    draft = draft or layout
+    bound = bound or draft
     query_id = str(uuid.uuid4())
     kafka = sources_by_ranges(layout, generation.name)
-    _link_ledger(generation, layout.ledger(name), first)
+    # A pipeline of its own also has the books of the batches before.
+    ledgers = {name} if draft == layout else {name, generation.name}
+    for one in ledgers:
+        _link_ledger(generation, draft.ledger(one), first)
     if first and note is not None:
-        _begin_sink(generation, note, layout.sink(name), first)
-    cut(generation.checkpoint, layout.checkpoint(name), first, query_id, kafka, shortened)
+        _begin_sink(generation, note, draft.sink(name), first)
+    cut(generation.checkpoint, draft.checkpoint(name), first, query_id, kafka, shortened)
     # Once it has taken over, nothing else has this.
-    built = (layout.ledger(name), layout.sink(name), layout.checkpoint(name))
-    sync((path for folder in built for path in folder.rglob("*") if path.is_file()), layout.root)
+    built = (*map(draft.ledger, ledgers), draft.sink(name), draft.checkpoint(name))
+    sync((path for folder in built for path in folder.rglob("*") if path.is_file()), draft.root)
     if first:
-        inherit_settled(generation.ledger.folder, layout.ledger(name), first - 1)
-        Ledger(layout, name).settle()
+        inherit_settled(generation.ledger.folder, draft.ledger(name), first - 1)
+        Ledger(draft, name).settle()
     if not first:
         # With nothing to go on from it is born like a first one, when its query starts.
         return
@@ -82,14 +92,14 @@ def build_fork(
         update={
             "generation": name,
             "query_id": query_id,
-            "checkpoint": layout.checkpoint(name),
-            "sink": layout.sink(name),
+            "checkpoint": bound.checkpoint(name),
+            "sink": bound.sink(name),
             **({} if same_code else _code_of_today(pipeline)),
             "born": wall_clock(),
         }
     )
-    documents.put_if_absent(layout.note(name), born)
-    inherit_fingerprint(layout, generation.name, born)
+    documents.put_if_absent(draft.note(name), born)
+    inherit_fingerprint(layout, generation.name, born, draft)
 
 
 def build_fork_from(
@@ -105,11 +115,24 @@ def build_fork_from(
     Raises:
         ForkPointGone: none of them holds it; that of the first.
     """
+
+    def build(source: Generation) -> None:
+        clear_away(pipeline.layout, built)
+        build_fork(pipeline, source, built.generation, first)
+
+    from_the_first(sources, build)
+
+
+def from_the_first(sources: Iterable[Generation], build: Callable[[Generation], None]) -> None:
+    """Build from the first of some places that holds what the batch before left.
+
+    Raises:
+        ForkPointGone: none of them holds it; that of the first.
+    """
     missing: ForkPointGone | None = None
     for source in sources:
-        clear_away(pipeline.layout, built)
         try:
-            build_fork(pipeline, source, built.generation, first)
+            build(source)
         except ForkPointGone as error:
             missing = missing or error
         else:

@@ -27,6 +27,8 @@ class Takeover(Document):
     """The record that a generation takes over.
 
     Attributes:
+        pipeline: The pipeline that the predecessor belongs to, of a fork under another name; None
+            for this one.
         predecessor: The generation before it.
         first: The first batch of its own: 0 of a rebuild, the one after the last published of a
             fork or rollover, the one after the last that stays of a rewind. The batches before are
@@ -43,6 +45,7 @@ class Takeover(Document):
 
     generation: str
     kind: TakeoverKind
+    pipeline: str | None = None
     predecessor: str = Field(validation_alias=AliasChoices("predecessor", "of"))
     first: int
     seq: int | None = None
@@ -109,6 +112,17 @@ def lineage(layout: Layout, generation: str) -> dict[str, int]:
         ancestors[generation] = takeover.first
         generation = takeover.predecessor
     return {**ancestors, generation: 0}
+
+
+def inherited(layout: Layout, generation: str) -> int:
+    """The last batch of a generation whose rows are in another pipeline's tables; -1 for none."""
+    continued = lineage(layout, generation)
+    forked = (
+        one.first - 1
+        for one in read_takeovers(layout.home)
+        if one.pipeline is not None and one.generation in continued
+    )
+    return next(forked, -1)
 
 
 def rolled_over(layout: Layout, generation: str) -> str:

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event
-from tidemill.journal.takeovers import lineage
+from tidemill.journal.takeovers import inherited, lineage
 from tidemill.publish.fence import fenced_out
 from tidemill.publish.target import HeadUnexplained, NotOurTurn
 from tidemill.storage.target_names import name_in_targets
@@ -116,6 +116,8 @@ class Turn:
             return True
         ours = head.generation in ("", *lineage(self.layout, event.generation))
         last = head.last_batch if ours else -1
+        if ours and not head.generation:
+            last = max(last, inherited(self.layout, event.generation))
         if event.last <= last if event.in_order else event.seq <= head.seq:
             raise HeadUnexplained(
                 f"{self.target} counts batch {head.last_batch} of {head.generation} and event "

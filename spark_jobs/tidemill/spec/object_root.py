@@ -29,11 +29,14 @@ class DiskRootNeeded(UsageError):
     """A command or a setting needs a root on a disk; carries `root`, and `command` or `field`."""
 
 
-def disk_only(remedy: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+def disk_only(
+    remedy: str, name: str | None = None
+) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Mark a command that needs a root on a disk: elsewhere it is refused before it begins.
 
     Args:
         remedy: What to do instead.
+        name: Its name; that of its function where not given.
     """
 
     def mark(command: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -41,12 +44,12 @@ def disk_only(remedy: str) -> Callable[[Callable[Given, Result]], Callable[Given
         def checked(*arguments: Given.args, **options: Given.kwargs) -> Result:
             root = object_root(os.environ)
             if root is not None:
-                name = command.__name__
+                called = name or command.__name__
                 raise DiskRootNeeded(
-                    f"`tidemill {name}` needs a root on a disk, and TIDEMILL_ROOT is {root}.",
+                    f"`tidemill {called}` needs a root on a disk, and TIDEMILL_ROOT is {root}.",
                     remedy=remedy,
                     root=root,
-                    command=name,
+                    command=called,
                 )
             return command(*arguments, **options)
 

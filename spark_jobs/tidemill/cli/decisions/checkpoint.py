@@ -20,6 +20,7 @@ from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_request import RunRequest
 from tidemill.reporting.checkpoint_batches import CheckpointBatch, read_checkpoint_batches
 from tidemill.spec.catalog import find
+from tidemill.spec.object_root import disk_only
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.root import existing_root
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
@@ -205,3 +206,52 @@ def restore(
     screen.line(f"{name}: {found.generation} goes on from batch {found.first}: tidemill run {name}")
     if json:
         screen.document({"pipeline": name, "takeover": found.model_dump(mode="json")})
+
+
+@checkpoint.command("fork")
+@disk_only(
+    "Write a spec of another name that reads the source from the beginning.", "checkpoint fork"
+)
+def fork(
+    name: PipelineName,
+    other: Annotated[str, Option("--as", metavar="OTHER", help="The name of the new pipeline.")],
+    reason: PipelineReason,
+    at: Annotated[
+        str | None,
+        Option("--at", metavar="RUN", help="Go on after this run, not after the last published."),
+    ] = None,
+    by: By = None,
+    apply: Apply = False,
+    json: Json = False,
+) -> None:
+    """Try new code on a pipeline's state: a new pipeline goes on from there, with its own table.
+
+    Spec, transform and suite are copied where the new pipeline has none. The pipeline itself is
+    only read.
+
+    Examples:
+      tidemill checkpoint fork tides --as tides_trial --reason "the new filter"
+      tidemill checkpoint fork tides --as tides_trial --reason "the new filter" --apply
+    """
+    from tidemill.steps.decisions.named_fork import named_fork, plan_named_fork
+
+    screen, pipeline = Screen(json), open_pipeline(name)
+    if not apply:
+        plan = plan_named_fork(pipeline, other, at)
+        show_dry_run(screen, [*plan.phrases()], pipeline=name, fork=other)
+        return
+    run = RunContext(pipeline, manual_run_id("checkpoint-fork"), screen.line)
+    plan = named_fork(run, other, at, by=decider(by), reason=reason)
+    for path in plan.files:
+        screen.line(f"wrote {path}")
+    screen.line(f"{other} goes on from batch {plan.first} of {name}: tidemill run {other}")
+    if json:
+        screen.document(
+            {
+                "pipeline": name,
+                "fork": other,
+                "generation": plan.generation,
+                "first": plan.first,
+                "files": [str(path) for path in plan.files],
+            }
+        )

@@ -14,7 +14,7 @@ from deltalake import DeltaTable, Transaction
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_table import commits_of
 from tidemill.journal.journal import Event
-from tidemill.journal.takeovers import lineage
+from tidemill.journal.takeovers import inherited, lineage
 from tidemill.publish.target import NotOurTurn
 from tidemill.storage.target_names import name_in_tables
 
@@ -37,12 +37,12 @@ class DeltaPosition:
         return name_in_tables(self.layout)
 
     def head(self, table: DeltaTable | None) -> int:
-        """The last batch of the event's generation that the table holds, -1 for none."""
+        """The last batch of the event's generation that the table holds or needs not, or -1."""
         for generation in lineage(self.layout, self.event.generation):
             last = _version(table, application(self._counted_as, generation))
             if last is not None:
                 return last
-        return -1
+        return inherited(self.layout, self.event.generation)
 
     def has(self, table: DeltaTable | None) -> bool:
         """Whether the table counts the event as applied."""

@@ -65,7 +65,12 @@ def plan_copies(pipelines: Sequence[Pipeline], to: Path) -> list[CopyPlan]:
     """
     plans = []
     for pipeline in pipelines:
-        _refuse_reaching_out(pipeline, {one.name for one in pipelines})
+        refuse_reaching_out(
+            pipeline,
+            {one.name for one in pipelines},
+            "Leave it out in a profile of the spec, and copy and run the copy with "
+            "TIDEMILL_PROFILE set to it; or copy the pipelines together.",
+        )
         copy = replace(pipeline, layout=Layout(to, pipeline.name))
         _refuse_place(pipeline.layout, copy.layout)
         sizes = [] if copy.layout.home.exists() else [*_sizes(pipeline.layout.home)]
@@ -168,12 +173,20 @@ def _refuse_place(original: Layout, copy: Layout) -> None:
     )
 
 
-def _refuse_reaching_out(pipeline: Pipeline, copied: set[str]) -> None:
+def refuse_reaching_out(pipeline: Pipeline, copied: set[str], remedy: str) -> None:
+    """Refuse a copy whose runs would change what is not a copy.
+
+    Args:
+        copied: The pipelines whose tables it may read.
+        remedy: What to do instead.
+
+    Raises:
+        CopyReachesOut: they would.
+    """
     for field, why in _reaches(pipeline, copied):
         raise CopyReachesOut(
             f"{pipeline.name}: {field}: {why}.",
-            remedy="Leave it out in a profile of the spec, and copy and run the copy with "
-            "TIDEMILL_PROFILE set to it; or copy the pipelines together.",
+            remedy=remedy,
             field=field,
         )
 

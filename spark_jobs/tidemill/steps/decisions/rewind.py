@@ -7,14 +7,12 @@ published since stays in the books, undone by an event that names who asked for 
 
 import uuid
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from tidemill.contract.counted import counted
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import begin_build, refuse_lost_batch_times
-from tidemill.generations.checkpoint_snapshot import as_generation, snapshots_of
+from tidemill.generations.checkpoint_snapshot import places_to_fork_from
 from tidemill.generations.fork import build_fork_from, dropped_flushes
-from tidemill.generations.generation import Generation
 from tidemill.generations.kept_rows import keep_rows, verify_kept
 from tidemill.generations.verify import open_generation
 from tidemill.increments.exclusions import excluded
@@ -22,14 +20,11 @@ from tidemill.increments.rewind_point import NotRewindable, RewindPoint, find_re
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import BatchRange
-from tidemill.journal.takeovers import owner
 from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
-from tidemill.ledger.sink_reader import Nothing
 from tidemill.sources.input_part import InputPart
 from tidemill.sources.retention import gone, published_input, unread
-from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.fork import refuse_other_state
 from tidemill.steps.decisions.rebuild import InputLost
@@ -152,27 +147,12 @@ def _build(run: LeasedRun, plan: RewindPlan) -> str:
     live = open_generation(pipeline)
     refuse_other_state(pipeline, live)
     built = begin_build(pipeline, "rewind", run.run_id, epoch=run.epoch)
-    kept = snapshots_of(run.layout, plan.point.last)
-    ran = [_as_it_ran(live, plan.point.last), live]
-    places = chain(ran, (as_generation(run.layout, one) for one in kept))
-    build_fork_from(pipeline, places, built, first)
+    build_fork_from(pipeline, places_to_fork_from(live, plan.point.last), built, first)
     # Proved before it is live: afterwards there is no way back.
     open_generation(pipeline, built.generation)
     for flush in dropped_flushes(live, first):
         run.log(f"the flush by {flush.by} to {flush.watermark_ms} is not repeated: ask again")
     return built.generation
-
-
-def _as_it_ran(live: Generation, batch: int) -> Generation:
-    """The live generation, with the checkpoint and the log of the one that ran a batch.
-
-    Those of a later one name no files that were read before its rollover.
-    """
-    layout = live.ledger.layout
-    name = owner(layout, live.name, max(batch, 0))
-    checkpoint = read_checkpoint(layout.checkpoint(name))
-    # A fork looks at the names of the log alone.
-    return replace(live, checkpoint=checkpoint, log=Nothing(layout.sink(name)))
 
 
 def _seal(
