@@ -105,6 +105,7 @@ coverage: ## Run the tests of `make check`, print which share of each package th
 
 .PHONY: bench
 bench: setup jars ## Measure ingest, a whole increment and an idle run against hand-written glue; PAST=3000 runs so many batches first
+	@$(RUN) tidemill.toolchain.class_archive
 	@$(RUN) tests.bench $(if $(PAST),--batches $(PAST) --home .artefacts/bench-past)
 
 .PHONY: schema

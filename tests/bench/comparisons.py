@@ -84,7 +84,7 @@ def ingest_alone(bench: FileSides, megabytes: float) -> tuple[Side, Side]:
 
     def ours() -> Cost:
         bench.fresh()
-        return cost_of([bench.ingest(bench.backlog)], bench.environ)
+        return cost_of([bench.ingest(bench.backlog)], bench.our_environ)
 
     return ours, lambda: cost_of([bench.hand_written("ingest")], bench.environ)
 
@@ -94,7 +94,7 @@ def small_increment(bench: FileSides) -> tuple[Side, Side]:
 
     def ours() -> Cost:
         bench.fresh()
-        return cost_of(bench.whole_run(bench.backlog), bench.environ)
+        return cost_of(bench.whole_run(bench.backlog), bench.our_environ)
 
     glue = [bench.hand_written("ingest"), bench.hand_written("quality")]
     return ours, lambda: cost_of(glue, bench.environ)
@@ -104,7 +104,7 @@ def nothing_to_do(bench: FileSides) -> tuple[Side, Side]:
     """Both sides have already taken everything in when they are measured."""
     bench.input(megabytes=1, files=1)
     bench.fresh()
-    cost_of(bench.whole_run(bench.backlog), bench.environ)
+    cost_of(bench.whole_run(bench.backlog), bench.our_environ)
     cost_of([bench.hand_written("ingest")], bench.environ)
     assert Layout(bench.home / "ours", orders.NAME).table.is_dir()
     return (
@@ -219,7 +219,7 @@ def _of_kafka(sides: KafkaSides, records: int) -> Iterator[Comparison]:
     def both(commands: Callable[[], list[list[str]]]) -> tuple[Side, Side]:
         def ours() -> Cost:
             sides.fresh()
-            return cost_of(commands(), sides.environ)
+            return cost_of(commands(), sides.our_environ)
 
         return ours, lambda: cost_of([sides.by_hand()], sides.environ)
 

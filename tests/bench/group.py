@@ -29,7 +29,7 @@ class GroupSides(Sides):
         """The cost of one ingest of the group's first members, as Airflow submits it."""
         self.fresh()
         names = self.names[:members]
-        return cost_of([self.ingest(self._bytes(names), names)], self.environ)
+        return cost_of([self.ingest(self._bytes(names), names)], self.our_environ)
 
     def run_of(self, members: int) -> Cost:
         """The cost of a whole run of the first members: `tidemill run` with their names."""
@@ -42,7 +42,7 @@ class GroupSides(Sides):
         """The same as Airflow's tasks."""
         self.fresh()
         names = self.names[:members]
-        return cost_of(self.whole_run(self._bytes(names), names), self.environ)
+        return cost_of(self.whole_run(self._bytes(names), names), self.our_environ)
 
     def _bytes(self, names: list[str]) -> int:
         files = (file for name in names for file in os.scandir(self.home / "input" / name))

@@ -13,6 +13,7 @@ from tests.bench.measure import Command
 from tidemill.contract.project import REPOSITORY
 from tidemill.spec.load import load_spec
 from tidemill.storage.root_identity import memory_file
+from tidemill.toolchain.class_archive import submit_options
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.spark_conf import driver_java_options, is_small, session_conf
 
@@ -44,6 +45,11 @@ class Sides:
         }
         if not begun:
             self.fresh()
+
+    @property
+    def our_environ(self) -> dict[str, str]:
+        """The environment of our side, as the Airflow operator gives it to spark-submit."""
+        return {**self.environ, **submit_options(self.environ, self.environ["JAVA_HOME"])}
 
     @property
     def theirs(self) -> Path:

@@ -22,6 +22,7 @@ from tidemill.contract.report import Report, Step
 from tidemill.ledger.reprocessed_run import current_run_id
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.storage.lease import end_outlived
+from tidemill.toolchain.class_archive import submit_options
 from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf
 from tidemill_airflow.airflow_internals.spark_operator import SparkOperator
 from tidemill_airflow.operators.command import (
@@ -134,8 +135,10 @@ class SparkStepOperator(SparkOperator):
                 mask_secret(os.environ.get(variable, ""), variable)
         self.conf = {**settings, **spark_conf(pipelines, run_id, environ)}
         names = [pipeline.name for pipeline in pipelines]
+        own = step_environment([pipeline.spec for pipeline in pipelines], environ)
+        archive = submit_options(own, variables["JAVA_HOME"], engine_environment().python)
         hook = SparkStepHook(
-            environ=step_environment([pipeline.spec for pipeline in pipelines], environ),
+            environ={**own, **archive},
             secrets=secrets,
             conf=self.conf,
             conn_id=self.spark_conn_id,

@@ -20,6 +20,7 @@ from tidemill.engine.spark_internals.executors import lost_executors
 from tidemill.engine.spark_internals.logging import hush
 from tidemill.spec.pipeline import Pipeline
 from tidemill.toolchain import jvm, spark_application
+from tidemill.toolchain.class_archive import submit_options
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.loopback import is_local, loopback_variables
 from tidemill.toolchain.object_store_conf import store_conf, store_secrets
@@ -125,14 +126,16 @@ def _open(
     say_errors_once()
     given = {"spark.app.name": name, **conf}
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        os.environ["JAVA_HOME"] = str(java_home(os.environ))
+        java = str(java_home(os.environ))
+        os.environ["JAVA_HOME"] = java
+        os.environ.update(submit_options(os.environ, java))
         master, settings, secrets = _master(conn_id)
         if conn_id is not None:
             verify_masters(master, conn_id)
         os.environ.update(loopback_variables(master, os.environ))
         options = driver_java_options(backlog_bytes)
-        java = {"spark.driver.extraJavaOptions": options} if options else {}
-        given = {"spark.master": master, **settings, **java, **given}
+        compiler = {"spark.driver.extraJavaOptions": options} if options else {}
+        given = {"spark.master": master, **settings, **compiler, **given}
     else:
         secrets = secrets_of(os.environ)
     secrets = {**secrets, **store_secrets(pipeline.layout.root)}
