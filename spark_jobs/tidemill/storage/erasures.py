@@ -1,7 +1,7 @@
 """Erasures: documents that say which rows a pipeline holds no more, and never takes in again.
 
 Each lasts: the engine leaves its rows out of every later batch and recomputation. It holds no value
-of a person, only salted hashes; who guesses a value can confirm it, and nobody can read one.
+of a person, only salted hashes: they cannot be read, but a value that is guessed can be confirmed.
 """
 
 import hashlib

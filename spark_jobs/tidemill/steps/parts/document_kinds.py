@@ -35,6 +35,7 @@ from tidemill.sources.files.objects.fetched import Fetched
 from tidemill.sources.kafka.lag import Arrivals
 from tidemill.sources.kafka.topics import TopicRecord
 from tidemill.sources.kafka.writer_schemas import WriterSchema
+from tidemill.storage.erasures import Erased, Erasure
 from tidemill.storage.lease import Holder, Released
 from tidemill.storage.relocations import Relocated, Relocation
 
@@ -103,6 +104,8 @@ DOCUMENT_KINDS = (
     DocumentKind(Relocation, "relocations"),
     DocumentKind(CheckpointSnapshot, "snapshots", r"\d+\.json"),
     DocumentKind(Relocated, "relocations", r"\d+\.done"),
+    DocumentKind(Erasure, "erasures"),
+    DocumentKind(Erased, "erasures", r"\d+\.done"),
     DocumentKind(Holder, "lease"),
     DocumentKind(Released, "lease", r"\d+\.released"),
     DocumentKind(Holder, "generations/*.lease"),

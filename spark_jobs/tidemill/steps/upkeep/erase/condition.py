@@ -26,7 +26,7 @@ WHOLE = ("byte", "short", "integer", "long")
 TYPES = ("string", "date", *WHOLE)
 # A shorter text is within too many others to tell a person.
 SHORTEST_TEXT = 4
-# Among the counts, sizes and times of our documents a shorter number is no person's.
+# A shorter number is too often a count, a size or a time in our documents.
 SHORTEST_NUMBER = 9
 SALT_BYTES = 16
 
@@ -112,7 +112,7 @@ def parse_condition(
         partitions: Its partition columns.
 
     Raises:
-        ConditionUnsupported: it is no conjunction of equalities with columns of such types.
+        ConditionUnsupported: it is not a conjunction of equalities with columns of such types.
     """
     types = {field["name"].lower(): field for field in schema["fields"]}
     columns: dict[str, tuple[str, ...]] = {}
