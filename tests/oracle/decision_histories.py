@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.oracle.decisions import Ask, Clear, Edit, Resume
-from tests.oracle.history import Arrive, Go, LetOut
+from tests.oracle.history import Arrive, Go, LetOut, Limit
 from tests.oracle.pipeline_inputs import said
 
 
@@ -34,9 +34,12 @@ def texts(*rows: str) -> Arrive:
 
 
 FIRST, SECOND = (0, 60), (60, 120)
+# A rollover with each publish that leaves nothing waiting.
+EACH = Limit(1)
 HISTORIES: dict[str, tuple[Any, ...]] = {
     # Row by row.
     "device_signals": (
+        EACH,
         reports((0, "a", "11"), (70, "b", "12")),
         reports((10, "b", "25"), (65, "a", "5")),
         reports((20, "a", "15"), (75, "a", "15")),
@@ -76,6 +79,7 @@ HISTORIES: dict[str, tuple[Any, ...]] = {
     ),
     # Windows.
     "windowed_words": (
+        EACH,
         lines((0, "tide"), (30, "mill"), (55, "Tide  mill"), (59, "tide")),
         lines((40, "tide"), (57, "mill"), (62, "tide")),
         Go(),
@@ -109,6 +113,7 @@ HISTORIES: dict[str, tuple[Any, ...]] = {
     ),
     # In the order in which they come.
     "unique_events": (
+        EACH,
         events((0, "a"), (30, "b"), (55, "a")),
         events((1, "a"), (57, "b"), (62, "a")),
         events((130, "a"), (3, "b")),
@@ -133,6 +138,7 @@ HISTORIES: dict[str, tuple[Any, ...]] = {
     ),
     # Running totals: of no part of them is anything computed again.
     "word_count": (
+        EACH,
         texts("tide", "mill"),
         Go(),
         Ask("backfill", *FIRST),

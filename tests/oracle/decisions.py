@@ -7,7 +7,18 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from tests.oracle.history import RUN, Again, Arrive, Change, Flush, Go, LetOut, at_round, ending
+from tests.oracle.history import (
+    LIMITS,
+    RUN,
+    Again,
+    Arrive,
+    Change,
+    Flush,
+    Go,
+    LetOut,
+    at_round,
+    ending,
+)
 from tests.oracle.pipeline_inputs import Kind
 
 Asked = Literal["backfill", "redo", "rebuild", "reject", "reinstate"]
@@ -81,6 +92,8 @@ def wishful(
             events.append(Arrive(source, at_round(kind, rows, number)))
         if kind.changes is not None and draw(st.booleans()):
             events.append(Change(*draw(kind.changes)))
+        if draw(st.booleans()):
+            events.append(draw(LIMITS))
         events.append(draw(RUN))
         if draw(st.booleans()):
             events.append(Edit(code=draw(st.booleans()), rule=draw(st.booleans())))

@@ -59,6 +59,17 @@ class Flush:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """The spec gets another limit of batches, past which a publish ends with a rollover.
+
+    Args:
+        batches: The limit; None for none.
+    """
+
+    batches: int | None
+
+
+@dataclass(frozen=True)
 class Go:
     """A run of all steps.
 
@@ -93,12 +104,19 @@ class LetOut:
     everything: bool = False
 
 
-Event = Arrive | Again | Change | Flush | Go | Die | LetOut
+Event = Arrive | Again | Change | Flush | Limit | Go | Die | LetOut
+# A rollover with each publish, with some, or none.
+LIMITS = st.sampled_from((1, 1, 2, 3, None)).map(Limit)
 
 
 @st.composite
 def histories(
-    draw: st.DrawFn, kind: Kind, more: int = 2, kill: Kill | None = None
+    draw: st.DrawFn,
+    kind: Kind,
+    more: int = 2,
+    kill: Kill | None = None,
+    *,
+    rollovers: bool = False,
 ) -> tuple[Event, ...]:
     """Histories of five runs, a kill and, where rows can be late, a late row among them.
 
@@ -107,6 +125,7 @@ def histories(
         kind: What they are made of.
         more: Runs beyond five, at most.
         kill: Where the last run's driver is killed, if that is not to be drawn.
+        rollovers: Whether limits that lead to rollovers are drawn.
     """
     last = ending(draw, kind, kill)
     runs = sum(isinstance(event, Go) for event in last)
@@ -120,6 +139,8 @@ def histories(
             events.append(Again())
         if kind.changes is not None and draw(st.booleans()):
             events.append(Change(*draw(kind.changes)))
+        if rollovers and draw(st.booleans()):
+            events.append(draw(LIMITS))
         events.append(draw(RUN))
         if draw(st.booleans()):
             events.append(LetOut())
@@ -131,7 +152,7 @@ def histories(
 @st.composite
 def deaths(draw: st.DrawFn, kind: Kind, often: int) -> tuple[Event, ...]:
     """Histories in which so many processes are killed, the next run going on with what is left."""
-    events: list[Event] = []
+    events: list[Event] = [draw(LIMITS)] if often > 1 else []
     for number in range(RUNS - 2):
         for source in draw(st.lists(st.sampled_from(kind.sources), min_size=1, max_size=3)):
             rows = draw(st.lists(kind.rows(source), min_size=1, max_size=6))

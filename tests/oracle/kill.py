@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 LOGS = (
-    "checkpoints/live-0001/offsets/[0-9]*",
-    "checkpoints/live-0001/commits/[0-9]*",
-    "table/_live-0001/_spark_metadata/[0-9]*",
-    "table/_live-0001/batch=*/*",
-    "ledger/live-0001/*",
+    "checkpoints/live-*/offsets/[0-9]*",
+    "checkpoints/live-*/commits/[0-9]*",
+    "table/_live-*/_spark_metadata/[0-9]*",
+    "table/_live-*/batch=*/*",
+    "ledger/live-*/*",
     "increments/*/*",
     "journal/*",
+    "generations/*",
     "rejected/_delta_log/*",
     "table/_delta_log/*",
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.history import Again, Arrive, Change, Die, Flush, Go, Kill, LetOut
+from tests.oracle.history import Again, Arrive, Change, Die, Flush, Go, Kill, LetOut, Limit
 from tests.oracle.history_facts import Given, Model
 from tests.oracle.kill import entries, kill_when
 from tests.oracle.pipeline_inputs import Kind, time_of_minute
@@ -18,6 +18,7 @@ from tests.support.pipelines.json_pipeline import SUITE
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.takeovers import read_takeovers
 from tidemill.spec.output import OutputMode
 from tidemill.steps.decisions.flush import NothingToFlush, flush
 from tidemill.steps.decisions.release import release
@@ -91,6 +92,10 @@ class Play:
                 self.met["changed"] += 1
             case Flush():
                 self._flush(event)
+            case Limit():
+                self.flow.write(
+                    rollover={"after_batches": event.batches, "after_files": event.batches}
+                )
             case Go():
                 self._go(event)
                 self.check()
@@ -103,9 +108,17 @@ class Play:
 
     def check(self) -> None:
         """Hold the promise against the model."""
+        self.roll_over()
         self.found.append(check(self.flow.layout.home, self.model, self.given))
         self.met["late"] += self.found[-1].late
         self.met["rejected"] += self.found[-1].rejected
+
+    def roll_over(self) -> None:
+        """Go on with the generation that rollovers have made live."""
+        for takeover in read_takeovers(self.flow.layout.home):
+            if (takeover.kind, takeover.predecessor) == ("rollover", self.given.generation):
+                self.given.generation = takeover.generation
+                self.met["rolled over"] += 1
 
     def _arrive(self, event: Arrive) -> None:
         self._files += 1

@@ -15,7 +15,7 @@ from tests.oracle.decisions import Ask
 from tests.oracle.history_facts import HOURS, Given, Input, Model, Reinstated, Statics, Swap
 from tests.oracle.pipeline_inputs import time_of_minute
 from tests.oracle.play import Play
-from tests.oracle.recorded import Taken, batches
+from tests.oracle.recorded import Taken, batches, forked_from
 from tests.oracle.times import HOUR as HOUR_MS
 from tests.oracle.times import ms_of_time
 from tidemill.contract.report import Report, Step
@@ -184,6 +184,7 @@ class Remembering(Play):
                     self.given.asked.append(Reinstated(wish.inputs, wish.model))
                 case "rebuild":
                     self._rebuilt(wish, event.generation)
+        self.roll_over()
 
     def _rebuilt(self, wish: Wish, generation: str) -> None:
         """Another generation has read everything again."""
@@ -247,4 +248,5 @@ class Remembering(Play):
     def _published(self) -> int:
         """The last batch of the live generation that is in the journal."""
         events = [e for e in self._events() if e.generation == self.given.generation]
-        return max((e.last for e in events if e.kind != "swap"), default=-1)
+        before = forked_from(self.flow.layout.home, self.given.generation)
+        return max((e.last for e in events if e.kind != "swap"), default=before)

@@ -77,10 +77,11 @@ def last_published(home: Path, generation: str) -> int:
     if not DeltaTable.is_deltatable(str(home / "table")):
         return -1
     version = DeltaTable(home / "table").transaction_version(f"{home.name}/{generation}")
-    return _forked_from(home, generation) if version is None else version
+    return forked_from(home, generation) if version is None else version
 
 
-def _forked_from(home: Path, generation: str) -> int:
+def forked_from(home: Path, generation: str) -> int:
+    """The last batch that a generation has of the one before it; -1 where it has none."""
     births = [json.loads(path.read_text()) for path in (home / "generations").glob("[0-9]*.json")]
     found = (birth["first"] - 1 for birth in births if birth["generation"] == generation)
     return next(found, -1)

@@ -20,14 +20,19 @@ from tests.oracle.test_shipped import LONG, MANY, seeded
 MEET = {
     "device_signals": {
         *("backfill", "redo", "rebuild", "reinstate", "rejection", "lost a race", "coalesced"),
-        *("resumed", "crashed", "cleared", "held again", "dropped", "released"),
+        *("resumed", "crashed", "cleared", "held again", "dropped", "released", "rolled over"),
     },
     "windowed_words": {
         *("backfill", "forked", "rebuild", "late", "resumed", "crashed", "held again", "cleared"),
-        *("refused backfill", "refused reject"),
+        *("refused backfill", "refused reject", "rolled over"),
     },
-    "unique_events": {"backfill", "forked", "late", "lost a race", "held again", "cleared"},
-    "word_count": {"refused backfill", "rebuild", "forked", "crashed", "held again", "cleared"},
+    "unique_events": {
+        *("backfill", "forked", "late", "lost a race", "held again", "cleared", "rolled over"),
+    },
+    "word_count": {
+        *("refused backfill", "rebuild", "forked", "crashed", "held again", "cleared"),
+        "rolled over",
+    },
 }
 
 

@@ -85,7 +85,11 @@ def test_what_is_published_is_what_the_model_says(
 
     @seeded(name)
     @MANY
-    @given(histories(case.kind) if LONG else histories(case.kind, more=0, kill=kill_of(name)))
+    @given(
+        histories(case.kind, rollovers=True)
+        if LONG
+        else histories(case.kind, more=0, kill=kill_of(name))
+    )
     def holds(events: Any) -> None:
         # The first that Hypothesis tries is the smallest of all.
         assume(LONG or len({type(event) for event in events}) > 3)
@@ -106,7 +110,8 @@ def never_met(case: Case, met: Counter[str]) -> list[str]:
     of_statics = set() if case.kind.changes else {"changed"}
     # A text of lines has no bad ones.
     of_rows = {"rejected"} if isinstance(case.model, LineModel) else set()
-    return [kind for kind in KINDS if not met[kind] and kind not in of_time | of_statics | of_rows]
+    kinds = (*KINDS, "rolled over")
+    return [kind for kind in kinds if not met[kind] and kind not in of_time | of_statics | of_rows]
 
 
 @pytest.mark.skipif(LONG, reason="each pipeline meets all of them then")
