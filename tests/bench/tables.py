@@ -21,6 +21,8 @@ from tidemill.toolchain.java import java_home
 READERS = ("polars", "duckdb", "spark")
 _FIRST = date(2020, 1, 1)
 _SWAP = "again"
+# Increments, each with a commit of its own.
+_PUBLISHED_AT_ONCE = 20
 
 
 class ManyFilesSides:
@@ -111,7 +113,8 @@ class ManyCommitsSides:
         history = History(home)
         for number in range(increments):
             history.increment(_rows(number, 1))
-            history.publish()
+            if (number + 1) % _PUBLISHED_AT_ONCE == 0 or number + 1 == increments:
+                history.publish()
         self._ours, self._theirs = history.layout.table, home / "theirs"
         _link(history.sink, self._theirs / "of-files")
         _cost([*_script("commit_by_hand"), str(self._theirs), "of-files", "append"])
