@@ -14,6 +14,7 @@ from tests.support.histories.spark_log_builder import (
     write_metadata,
     write_named_offsets,
 )
+from tests.support.remedies import carry_out
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.generations.verify import (
@@ -232,3 +233,20 @@ def test_every_refusal_is_one_that_no_retry_can_mend() -> None:
         SinkLost,
     ):
         assert issubclass(error, Refused)
+
+
+@pytest.mark.remedy("CheckpointForeign", "GenerationUnbound")
+@pytest.mark.parametrize("refusal", [CheckpointForeign, GenerationUnbound])
+def test_what_no_repair_brings_back_names_the_rebuild(
+    history: History, refusal: type[Refused]
+) -> None:
+    history.increment(rows(1))
+    history.publish()
+    if refusal is GenerationUnbound:
+        history.layout.note("live-0001").unlink()
+    else:
+        (history.checkpoint / "metadata").unlink()
+        write_metadata(history.checkpoint, "another")
+    with pytest.raises(refusal) as refused:
+        open_generation(history.pipeline)
+    carry_out(history, refused.value.remedy, "rebuild")

@@ -14,7 +14,7 @@ from tidemill.contract.clock import wall_clock
 from tidemill.contract.layout import Layout
 from tidemill.generations.build import GenerationBuild, clear_away
 from tidemill.generations.generation import Generation
-from tidemill.generations.verify import GenerationUnbound
+from tidemill.generations.verify import GenerationUnbound, rebuild_of
 from tidemill.ledger.flushes import Flush, flushes
 from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
 from tidemill.ledger.ledger import Ledger
@@ -85,7 +85,8 @@ def build_fork(
     if note is None:
         raise GenerationUnbound(
             f"{layout.note(generation.name)} is missing.",
-            remedy="Restore it from a backup.",
+            remedy="Restore it from a backup, or compute everything from the beginning: "
+            f"{rebuild_of(layout.name)}.",
             note=layout.note(generation.name),
         )
     born = note.model_copy(

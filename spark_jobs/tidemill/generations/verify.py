@@ -53,6 +53,11 @@ class LedgerAhead(Refused):
     """Our ledger knows batches that the checkpoint has not committed: it was set back."""
 
 
+def rebuild_of(name: str) -> str:
+    """The command that needs neither the note nor the checkpoint of a live generation."""
+    return f"tidemill rebuild {name} --reason TEXT"
+
+
 def open_generation(pipeline: Pipeline, name: str | None = None) -> Generation:
     """Read a generation and prove that its parts belong together.
 
@@ -127,7 +132,8 @@ def _verify_unbound(pipeline: Pipeline, generation: Generation) -> None:
     if max(written, known) >= 0 or generation.checkpoint.query_id is not None:
         raise GenerationUnbound(
             f"{layout.note(generation.name)} is missing, but checkpoint, sink or ledger exist.",
-            remedy="Restore it from a backup; nothing else says that they belong together.",
+            remedy="Restore it from a backup; nothing else says that they belong together. Without "
+            f"one compute everything from the beginning: {rebuild_of(layout.name)}.",
             note=layout.note(generation.name),
         )
 
@@ -154,7 +160,8 @@ def _verify_query(pipeline: Pipeline, generation: Generation, note: GenerationNo
     if found is not None and found != note.query_id:
         raise CheckpointForeign(
             f"{place} belongs to query {found}, not to {note.query_id}.",
-            remedy=f"Restore the checkpoint that {pipeline.layout.note(generation.name)} names.",
+            remedy=f"Restore the checkpoint that {pipeline.layout.note(generation.name)} names. "
+            f"Without one compute everything from the beginning: {rebuild_of(pipeline.name)}.",
             expected=note.query_id,
             found=found,
         )

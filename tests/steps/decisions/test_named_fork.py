@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.histories.history_builder import History, reject, row, rows
+from tests.support.remedies import carry_out
 from tests.support.table_reader import tree
 from tidemill.contract.layout import Layout
 from tidemill.generations.verify import open_generation
@@ -171,9 +172,11 @@ def test_a_target_that_both_would_write_to_is_refused(past: History) -> None:
     assert plan_named_fork(past.pipeline, NEW).first == 2
 
 
+@pytest.mark.remedy("NotForkable")
 def test_a_run_that_is_not_published_is_refused(past: History) -> None:
-    with pytest.raises(NotForkable):
+    with pytest.raises(NotForkable) as refused:
         plan_named_fork(past.pipeline, NEW, "never")
+    carry_out(past, refused.value.remedy, "checkpoint show")
 
 
 def test_without_a_published_batch_there_is_nothing_to_go_on_from(
@@ -204,6 +207,7 @@ def test_while_the_original_runs_it_is_not_forked(
     assert not (past.root / NEW).exists()
 
 
+@pytest.mark.remedy("RecordsExcluded")
 def test_records_that_a_person_rejected_are_not_read_by_a_fork(
     past: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +218,8 @@ def test_records_that_a_person_rejected_are_not_read_by_a_fork(
     with pytest.raises(RecordsExcluded) as refused:
         plan_named_fork(past.pipeline, NEW)
     assert refused.value.increments == [3]
+    past.arrive("later.csv")
+    carry_out(past, refused.value.remedy, "run")
 
 
 def test_files_that_a_person_rejected_are_left_out_by_a_fork(past: History) -> None:
