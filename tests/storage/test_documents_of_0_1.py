@@ -59,6 +59,8 @@ YOUNGER = {
     "PipelineStanding",
     "Relocated",
     "Relocation",
+    "Erased",
+    "Erasure",
     "ReprocessedRun",
     "Settled",
     "SettledBatches",
