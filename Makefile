@@ -48,19 +48,19 @@ up: setup ## Start Airflow with its UI on what the demo left; EXAMPLES=all shows
 	@$(if $(EXAMPLES),TIDEMILL_EXAMPLES=$(EXAMPLES)) $(RUN) tidemill_airflow.local.up
 
 .PHONY: test
-test: setup jars browser ## Run the unit tests and the most telling of the others, in at most 20 minutes
+test: setup jars classes browser ## Run the unit tests and the most telling of the others, in at most 20 minutes
 	@$(RUN) pytest $(PARALLEL) --tier first $(ARGS)
 
 .PHONY: test-rest
-test-rest: setup jars browser ## Run the tests that `make test` leaves out
+test-rest: setup jars classes browser ## Run the tests that `make test` leaves out
 	@$(RUN) pytest $(PARALLEL) --tier rest --durations 30 $(ARGS)
 
 .PHONY: test-all
-test-all: setup jars browser ## Run every test, and print the slowest 30
+test-all: setup jars classes browser ## Run every test, and print the slowest 30
 	@$(RUN) pytest $(PARALLEL) --durations 30
 
 .PHONY: durations
-durations: setup jars browser ## Run every test on a quiet machine, and write tests/durations.json
+durations: setup jars classes browser ## Run every test on a quiet machine, and write tests/durations.json
 	@$(RUN) pytest $(PARALLEL) --record
 
 .PHONY: test-long
@@ -104,8 +104,7 @@ coverage: ## Run the tests of `make check`, print which share of each package th
 	@$(RUN) tests.coverage_floor
 
 .PHONY: bench
-bench: setup jars ## Measure ingest, a whole increment and an idle run against hand-written glue; PAST=3000 runs so many batches first
-	@$(RUN) tidemill.toolchain.class_archive
+bench: setup jars classes ## Measure ingest, a whole increment and an idle run against hand-written glue; PAST=3000 runs so many batches first
 	@$(RUN) tests.bench $(if $(PAST),--batches $(PAST) --home .artefacts/bench-past)
 
 .PHONY: schema
@@ -128,6 +127,10 @@ lock: $(DONE)-installer ## Resolve pyproject.toml into the lock files again, kee
 .PHONY: jars
 jars: setup ## Fetch the jars of Kafka, Delta and the test servers into .jars; quick when there
 	@$(RUN) tidemill.toolchain.jars
+
+.PHONY: classes
+classes: setup ## Write an archive of Spark's classes into .venv, from which its JVM starts quicker; quick when there
+	@$(RUN) tidemill.toolchain.class_archive
 
 .PHONY: browser
 browser: setup ## Fetch the headless Chromium of the tests of the UI into .jars; quick when there

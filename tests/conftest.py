@@ -18,6 +18,7 @@ from tests.support.spec_text import minimal, parse
 from tests.support.tiers import Recorder, first_tier, marks_of, recorded, units_of
 from tests.support.warehouse import WAREHOUSES, Warehouse
 from tidemill.contract.objects.object_path import path_of
+from tidemill.toolchain.class_archive import submit_options
 from tidemill.toolchain.jars import jars_of
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.object_store_conf import store_conf
@@ -96,6 +97,7 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
     # Spark's Python workers would else take the PATH's `python3`, and its launcher the PATH's Java.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["JAVA_HOME"] = str(java_home(os.environ))
+    os.environ.update(submit_options(os.environ, os.environ["JAVA_HOME"]))
     # With LC_ALL=C the JVM writes `?` for every other letter in the name of a partition.
     os.environ["LC_ALL"] = "C.UTF-8"
     session = (
