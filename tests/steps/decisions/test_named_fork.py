@@ -33,6 +33,9 @@ from tidemill.steps.decisions.reject import reject as reject_increment
 from tidemill.steps.decisions.rename import NameTaken
 from tidemill.steps.decisions.snapshot import keep_snapshot
 from tidemill.steps.doctor import doctor
+from tidemill.steps.upkeep.erase.condition import Condition
+from tidemill.steps.upkeep.erase.erase import erase
+from tidemill.storage.erasures import read_erasures
 from tidemill.storage.lease import LeaseHeld, hold
 from tidemill.storage.run_context import RunContext
 
@@ -99,6 +102,14 @@ def test_its_next_start_is_a_later_epoch_than_those_in_its_ledger(past: History)
     fork = forked(past)
     with hold(fork.layout.lease, step="ingest", run_id="next", patience=0.0) as lease:
         assert lease.epoch > max(one.epoch for one in past.ledger.starts())
+
+
+def test_rows_that_were_erased_stay_out_of_a_fork(past: History) -> None:
+    erase(past.run("erase"), Condition({"text": ("ann@example.org",)}), **WHO)
+    named_fork(past.run("fork"), NEW, **WHO)
+    erased = read_erasures(forked(past).layout.home)
+    assert [one.number for one in erased] == [1]
+    assert erased == read_erasures(past.layout.home)
 
 
 def test_an_empty_table_of_its_own_begins_with_its_first_batch(past: History) -> None:

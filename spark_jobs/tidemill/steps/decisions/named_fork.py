@@ -38,8 +38,8 @@ from tidemill.storage.root_identity import is_registered
 from tidemill.storage.run_context import RunContext
 from tidemill.storage.sync import make_folder, put_whole, sync, sync_folder
 
-# Copies of what batches were joined with or decoded by, which the ledger names.
-READ_BESIDE = ("static", "schemas")
+# Copies of what batches were joined with or decoded by, and what was erased for good.
+COPIED = ("static", "schemas", "erasures")
 
 
 class NotForkable(UsageError):
@@ -162,7 +162,7 @@ def _build(pipeline: Pipeline, plan: NamedForkPlan, by: str, reason: str) -> Non
     from_the_first(places_to_fork_from(generation, plan.first - 1), build)
     copies = []
     # A start in the ledger is named by its epoch, so that the fork's epochs go on from there.
-    for folder in (layout.lease, *(layout.home / part for part in READ_BESIDE)):
+    for folder in (layout.lease, *(layout.home / part for part in COPIED)):
         if folder.is_dir():
             place = draft.home / folder.relative_to(layout.home)
             shutil.copytree(folder, place, dirs_exist_ok=True)
