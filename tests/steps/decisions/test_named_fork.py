@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from tests.support.histories.history_builder import History, reject, row, rows
+from tests.support.kills.killed_step import killed_at
 from tests.support.remedies import carry_out
 from tests.support.table_reader import tree
 from tidemill.contract.layout import Layout
@@ -61,21 +61,6 @@ def past(make_history: Callable[..., History], monkeypatch: pytest.MonkeyPatch) 
 
 def forked(history: History) -> Pipeline:
     return replace(history.pipeline, name=NEW, layout=Layout(history.root, NEW))
-
-
-class Killed(Exception):
-    """Stands for the end of the process."""
-
-
-@contextmanager
-def killed_at(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[None]:
-    def die(*_: object, **__: object) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(step, name, die)
-        with pytest.raises(Killed):
-            yield
 
 
 def test_a_fork_reads_what_the_original_has_not_published(past: History) -> None:
@@ -162,7 +147,7 @@ def test_it_goes_on_after_an_earlier_run_and_from_a_snapshot(past: History) -> N
 def test_a_fork_that_was_killed_is_finished_by_the_next(
     past: History, monkeypatch: pytest.MonkeyPatch, killed: str
 ) -> None:
-    with killed_at(monkeypatch, killed):
+    with killed_at(monkeypatch, step, killed):
         named_fork(past.run("fork"), NEW, **WHO)
     # A run cannot begin without its state.
     assert not past.project.spec(NEW).exists()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from tests.support.histories.history_builder import NAME, History, reject, row, rows
 from tests.support.histories.moved_history import Moved, fields_of_entries
+from tests.support.kills.killed_step import killed_at
 from tests.support.remedies import carry_out
 from tests.support.table_reader import read_rows, tree
 from tidemill.contract.layout import Layout
@@ -77,21 +77,6 @@ def past(history: History) -> History:
 @pytest.fixture
 def renamed(past: History) -> Renamed:
     return Renamed(past, past.root)
-
-
-class Killed(Exception):
-    """Stands for the end of the process."""
-
-
-@contextmanager
-def killed_at(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[None]:
-    def die(*_: object, **__: object) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(step, name, die)
-        with pytest.raises(Killed):
-            yield
 
 
 def test_a_renamed_pipeline_goes_on_and_its_old_name_is_refused(
@@ -168,7 +153,7 @@ def test_a_plan_changes_nothing(past: History) -> None:
 def test_half_done_it_is_refused_to_everybody_else_and_finished_by_the_next(
     past: History, renamed: Renamed, monkeypatch: pytest.MonkeyPatch, killed: str, there: str
 ) -> None:
-    with killed_at(monkeypatch, killed):
+    with killed_at(monkeypatch, step, killed):
         renamed.rename()
     home = past.root / there
     assert unfinished_relocation(home) is not None
@@ -186,7 +171,7 @@ def test_half_done_it_is_refused_to_everybody_else_and_finished_by_the_next(
 def test_one_that_was_begun_is_taken_back_by_a_relocation(
     past: History, renamed: Renamed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with killed_at(monkeypatch, "disk_errors"):
+    with killed_at(monkeypatch, step, "disk_errors"):
         renamed.rename()
     with pytest.raises(RelocationUnfinished):
         rename(past.pipeline, "other", "rename")
