@@ -153,7 +153,11 @@ def settings_of_one_test(pytestconfig: pytest.Config) -> Iterator[None]:
     shared = pytestconfig.stash.get(SHARED, None)
     if shared is None:
         return
+    from tidemill.engine.spark_internals.active_session import activate
+
     session, before = shared
+    # Members of a group have sessions of their own, and Spark plans by the settings of the active.
+    activate(session)
     for name, value in before.items():
         if value is None:
             session.conf.unset(name)

@@ -51,6 +51,7 @@ class Recomputed:
     recomputation: Recomputation
     rows: int
     rejected: int
+    erasure: int = 0
 
 
 def spark_that_takes_long(history: History, patch: Patch, meanwhile: Callable[[], object]) -> None:

@@ -181,7 +181,8 @@ class ChainedHistory(History):
 
     def _of(self, parts: Iterable[Any]) -> list[Row]:
         """What the transform makes of files."""
-        reader = PublishedTable({"files": "[]"}).reader(struct_of(self.ddl))
+        options = {"path": str(self.table), "files": "[]"}
+        reader = PublishedTable(options).reader(struct_of(self.ddl))
         rows = (row for part in parts for some in reader.read(part) for row in some.to_pylist())
         made = map(self.transform, rows)
         return [one for one in made if one is not None]
