@@ -146,4 +146,6 @@ def _script(name: str) -> Command:
 
 
 def _cost(command: Command) -> Cost:
-    return cost_of([command], {**os.environ, "JAVA_HOME": str(java_home(os.environ))})
+    # Only Spark as a reader needs a Java.
+    java = {"JAVA_HOME": str(java_home(os.environ))} if "spark" in command else {}
+    return cost_of([command], {**os.environ, **java})
