@@ -38,7 +38,8 @@ from tidemill.steps.parts.run import perform
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.upkeep.compact import CompactRequest
 from tidemill.steps.upkeep.erase.condition import Condition
-from tidemill.steps.upkeep.erase.erase import erase, plan_erase
+from tidemill.steps.upkeep.erase.erase import erase
+from tidemill.steps.upkeep.erase.plan import plan_erase
 from tidemill.steps.upkeep.vacuum import plan_vacuum, vacuum
 from tidemill.storage.erasures import read_erasures
 

@@ -28,15 +28,9 @@ from tidemill.steps.upkeep.erase.condition import (
     ConditionUnsupported,
     parse_condition,
 )
-from tidemill.steps.upkeep.erase.erase import (
-    ErasePlan,
-    NotErased,
-    OtherErasureUnfinished,
-    ReasonNamesPerson,
-    erase,
-    plan_erase,
-)
+from tidemill.steps.upkeep.erase.erase import NotErased, ReasonNamesPerson, erase
 from tidemill.steps.upkeep.erase.find import find
+from tidemill.steps.upkeep.erase.plan import ErasePlan, OtherErasureUnfinished, plan_erase
 from tidemill.steps.upkeep.erase.row_file import NotErasable
 from tidemill.storage.erasures import ErasureUnfinished, end_of_erasure, read_erasures
 

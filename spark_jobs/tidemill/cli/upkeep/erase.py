@@ -16,7 +16,7 @@ from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
-    from tidemill.steps.upkeep.erase.erase import ErasePlan
+    from tidemill.steps.upkeep.erase.plan import ErasePlan
 
 Where = Annotated[
     list[str],
@@ -63,7 +63,7 @@ def erase(
     """
     from tidemill.steps.upkeep.erase.condition import parse_condition
     from tidemill.steps.upkeep.erase.erase import erase as erase_step
-    from tidemill.steps.upkeep.erase.erase import plan_erase
+    from tidemill.steps.upkeep.erase.plan import plan_erase
     from tidemill.steps.upkeep.erase.support import columns_of
 
     screen, pipeline = Screen(json), open_pipeline(name)

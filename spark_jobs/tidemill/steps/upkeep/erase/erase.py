@@ -9,11 +9,8 @@ command.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, UsageError
@@ -21,15 +18,13 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.os_user import os_user
 from tidemill.increments.snapshot import Snapshot
 from tidemill.publish.delta.erasure import forget_files, live_paths, replace_files
-from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.checks import refuse_missing_reason
 from tidemill.steps.upkeep.erase.books import Books
 from tidemill.steps.upkeep.erase.condition import Condition, new_salt, words_pattern
-from tidemill.steps.upkeep.erase.find import Found, find, in_sink
-from tidemill.steps.upkeep.erase.input_files import InputLeft, input_left
+from tidemill.steps.upkeep.erase.find import find, in_sink
 from tidemill.steps.upkeep.erase.pages import pages_of
-from tidemill.steps.upkeep.erase.row_file import NotErasable, write_without
-from tidemill.steps.upkeep.erase.support import refuse_named, refuse_unsupported
+from tidemill.steps.upkeep.erase.plan import ErasePlan, plan_erase
+from tidemill.steps.upkeep.erase.row_file import write_without
 from tidemill.steps.upkeep.erase.words import take_out
 from tidemill.steps.upkeep.leftover import remove
 from tidemill.steps.upkeep.scratch import scratch_generations
@@ -42,8 +37,6 @@ from tidemill.storage.erasures import (
     end_of_erasure,
     erasure_file,
     newest_erasure,
-    read_erasures,
-    unfinished_erasure,
 )
 from tidemill.storage.lease import hold
 from tidemill.storage.run_context import LeasedRun, RunContext
@@ -54,124 +47,12 @@ PATIENCE_SECONDS = 5.0
 ALWAYS = float("inf")
 
 
-class OtherErasureUnfinished(UsageError):
-    """Another erasure has to be finished first; carries `erasure`, `columns`."""
-
-
 class NotErased(Refused):
     """Files still hold rows or values after an erasure; carries `pipeline` and `files`."""
 
 
 class ReasonNamesPerson(UsageError):
     """A reason repeats a value that is to be erased; carries `field`."""
-
-
-@dataclass(frozen=True)
-class ErasePlan:
-    """What an erasure would do.
-
-    Args:
-        found: What is below the pipeline's folder.
-        partitions: The partitions of the files of rows, as directories name them.
-        increments: The increments whose files these are.
-        inputs: Files outside the folder that the rows were read from.
-        lasting: The number of the erasure that leaves these rows out already; None for none.
-        begun: The erasure that is to be finished.
-    """
-
-    layout: Layout
-    found: Found
-    partitions: tuple[str, ...]
-    increments: tuple[int, ...]
-    inputs: InputLeft
-    lasting: int | None
-    begun: Erasure | None
-
-    @property
-    def rows(self) -> int:
-        """Good rows, each as often as Spark has written it."""
-        return sum(one.good for one in self.found.of_sinks(self.layout))
-
-    @property
-    def rejected(self) -> int:
-        """Rejected rows likewise."""
-        return sum(one.rejected for one in self.found.of_sinks(self.layout))
-
-    @property
-    def needed(self) -> bool:
-        return bool(self.found.paths or self.begun) or self.lasting is None
-
-    def phrases(self) -> Iterator[str]:
-        """What would be done, as phrases."""
-        found = self.found
-        if found.rows:
-            yield (
-                f"erase {counted(self.rows, 'row')} and {self.rejected:,} rejected ones from "
-                f"{counted(len(found.rows), 'file')}"
-            )
-        for partition in self.partitions:
-            yield f"write {partition} again"
-        for path in found.pages:
-            yield f"remove {path}"
-        for path in found.words:
-            yield f"take values out of {path}"
-        for path in found.waste:
-            yield f"remove {path}, which no log names"
-        if self.lasting is None:
-            yield "leave such rows out of every later batch and recomputation"
-
-    def as_dict(self) -> dict[str, Any]:
-        found = self.found
-        return {
-            "pipeline": self.layout.name,
-            "rows": self.rows,
-            "rejected": self.rejected,
-            "files": [str(one.path) for one in found.rows],
-            "partitions": list(self.partitions),
-            "increments": list(self.increments),
-            "pages": [str(path) for path in found.pages],
-            "documents": [str(path) for path in found.words],
-            "waste": [str(path) for path in found.waste],
-            "inputs": [str(path) for path in self.inputs.there],
-            "inputs_gone": self.inputs.gone,
-            "erasure": self.lasting,
-            "needed": self.needed,
-        }
-
-
-def plan_erase(pipeline: Pipeline, condition: Condition) -> ErasePlan:
-    """Find out what an erasure would do; nothing is changed.
-
-    Raises:
-        NotErasable: the pipeline, or something that it holds, is of a kind that is not erased.
-        OtherErasureUnfinished: another erasure was begun.
-    """
-    layout = pipeline.layout
-    refuse_unsupported(pipeline)
-    begun, lasting = _unfinished(layout, condition), _lasting(layout, condition)
-    found = find(layout, condition)
-    refuse_named(layout, found.waste)
-    if found.stuck:
-        raise NotErasable(
-            f"{counted(len(found.stuck), 'file')} of {layout.name} would go on holding values, the "
-            f"first of them {found.stuck[0]}: a copy of a static input, or the name of a file in a "
-            "log.",
-            remedy="Nothing was changed. Remove the person from the static input or rename the "
-            f"input files; then start over: tidemill drop {layout.name} --table",
-            pipeline=layout.name,
-            reasons=tuple(map(str, found.stuck)),
-        )
-    number = begun.number if begun else newest_erasure(layout.home) + 1
-    books = Books(layout, {one.path: one.without(number) for one in found.rows}, number)
-    return ErasePlan(
-        layout,
-        found,
-        tuple(_partitions(layout, found)),
-        tuple(books.increments),
-        input_left(layout, books.batches),
-        lasting,
-        begun,
-    )
 
 
 def erase(run: RunContext, condition: Condition, *, by: str, reason: str) -> ErasePlan:
@@ -279,44 +160,6 @@ def _begin(run: LeasedRun, condition: Condition, *, by: str, reason: str) -> Era
     )
     documents.put(erasure_file(run.layout.home, number), erasure)
     return erasure
-
-
-def _unfinished(layout: Layout, condition: Condition) -> Erasure | None:
-    """The erasure of a condition that is to be finished.
-
-    Raises:
-        OtherErasureUnfinished: that of another condition is.
-    """
-    found = unfinished_erasure(layout.home)
-    if found is not None and not _is_of(found, condition):
-        raise OtherErasureUnfinished(
-            f"Erasure {found.number} of {layout.name}, by {', '.join(found.columns)}, was begun "
-            "with another condition.",
-            remedy="Finish it first, with its own --where and --value.",
-            erasure=found.number,
-            columns=tuple(found.columns),
-        )
-    return found
-
-
-def _lasting(layout: Layout, condition: Condition) -> int | None:
-    same = (one.number for one in read_erasures(layout.home) if _is_of(one, condition))
-    return next(same, None)
-
-
-def _is_of(erasure: Erasure, condition: Condition) -> bool:
-    hidden: Mapping[str, Any] = condition.hidden(erasure.salt)
-    return all(getattr(erasure, name) == value for name, value in hidden.items())
-
-
-def _partitions(layout: Layout, found: Found) -> Iterator[str]:
-    """Where the files of rows are, such as `table/day=2026-03-01`."""
-    places = set()
-    for one in found.rows:
-        parts = one.path.relative_to(layout.home).parts[:-1]
-        folders = [part for part in parts if "=" in part]
-        places.add("/".join((parts[0], *folders)))
-    yield from sorted(places)
 
 
 def _remove(path: Path) -> None:
