@@ -37,7 +37,10 @@ class DeltaPosition:
         return name_in_tables(self.layout)
 
     def head(self, table: DeltaTable | None) -> int:
-        """The last batch of the event's generation that the table holds or needs not, or -1."""
+        """The last batch of the event's generation that is not to be added any more; -1 for none.
+
+        The table holds it; or that of the pipeline does which this one is a fork of.
+        """
         for generation in lineage(self.layout, self.event.generation):
             last = _version(table, application(self._counted_as, generation))
             if last is not None:
