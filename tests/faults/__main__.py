@@ -123,7 +123,7 @@ def _points(
         (fault, number)
         for fault in ([given.kinds[given.fault]] if given.fault else given.kinds.values())
         for number in numbers
-        if given.point or _can_hit(fault, calls[number - 1])
+        if given.point or can_hit(fault, calls[number - 1])
     ]
     if given.sample:
         # Spread evenly over all, from a place that the seed chooses.
@@ -136,7 +136,8 @@ def _points(
     return {**chosen}
 
 
-def _can_hit(fault: AnyFault, call: str) -> bool:
+def can_hit(fault: AnyFault, call: str) -> bool:
+    """Whether a fault changes how a call ends."""
     if fault is Fault.TEAR:
         # Anything but a write is not torn: it is as with `kill`.
         return call.startswith(("write ", "pwrite "))

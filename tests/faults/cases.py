@@ -200,7 +200,7 @@ COMPACT = Case(
     rest=steps.what_is_compacted,
 )
 
-# Likewise, of which `test_erase` plays some.
+# `test_erase` plays some calls of it, with every fault.
 ERASE = Case(
     pasts.a_person_in_two_increments,
     [

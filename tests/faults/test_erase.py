@@ -1,36 +1,46 @@
-"""An erasure is killed at every fifth of its calls: the same command leaves none of the rows."""
+"""A fault at calls of an erasure: the same command leaves none of the rows, and all others."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from tests.faults.__main__ import KINDS
 from tests.support.processes import child
 
-# Plays the case with a kill before calls that change something, up to the publish after it. All of
-# them take two minutes; with a step of 1 in place of the last 5 they are played.
-KILLS = """
+# Plays the case up to the publish after it: a kill before every tenth call, other faults at every
+# thirtieth, and a power cut before the content of the files that are written again is on the disk.
+# All of them take eight minutes; with steps of 1 they are played.
+FAULTS = """
+import re
 import sys
 from pathlib import Path
+from tests.faults.__main__ import KINDS, can_hit
 from tests.faults.cases import ERASE
 from tests.faults.library import Fault
 from tests.faults.point import Stage
 
+SYNCED = re.compile(r"fsync .*(-erased-000001|checkpoint)\\.parquet")
 stage = Stage(Path(sys.argv[1]), ERASE)
 calls = stage.unharmed.calls
 publish = next(n for n, call in enumerate(calls) if call.endswith("runs/erase/publish.json"))
 print("unharmed", " ".join(calls[:publish]), sep="\\t")
-for number in range(1, publish + 1, 5):
-    point = stage.play(number, Fault.KILL)
-    print(point.ended, point.call, *point.problems, sep="\\t")
+for place, fault in enumerate(KINDS.values()):
+    can = [n for n in range(1, publish + 1) if can_hit(fault, calls[n - 1])]
+    points = {*can[place :: 10 if fault is Fault.KILL else 30]}
+    if fault in (Fault.POWER, Fault.POWER_NAMES):
+        points |= {n for n in can if SYNCED.fullmatch(calls[n - 1])}
+    for number in sorted(points):
+        point = stage.play(number, fault)
+        print(fault.title, point.call, *point.problems, sep="\\t")
 """
 
 
-def test_a_kill_costs_nothing(tmp_path: Path, with_faults: dict[str, str]) -> None:
-    with child(KILLS, tmp_path, environ=with_faults) as process:
+def test_a_fault_costs_nothing(tmp_path: Path, with_faults: dict[str, str]) -> None:
+    with child(FAULTS, tmp_path, environ=with_faults) as process:
         said, _ = process.communicate()
     (_, calls), *points = [line.split("\t") for line in said.splitlines()]
     assert all(len(point) == 2 for point in points), said
-    assert {ended for ended, _ in points} == {"killed"}
+    assert {fault for fault, _ in points} == {*KINDS}
     for name in (
         *("erasures/000001.json", "erasures/000001.done", "-erased-000001.parquet"),
         *("ledger/live-0001/000000.json", "_spark_metadata/0", "increments/000002/sealed.json"),

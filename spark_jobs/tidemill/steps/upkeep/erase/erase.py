@@ -101,6 +101,10 @@ def _carry_out(run: LeasedRun, plan: ErasePlan, condition: Condition, number: in
     for leftover in scratch_generations(Snapshot(layout), ALWAYS):
         run.lease.check()
         remove(layout, leftover)
+    for path in found.waste:
+        # Before any file is written: a power cut may have torn one that is written again.
+        run.lease.check()
+        _remove(path)
     rows = [one for one in found.rows if one.path.exists()]
     live = live_paths(layout.table) | live_paths(layout.rejected)
     new: dict[Path, Path] = {}
@@ -127,7 +131,7 @@ def _carry_out(run: LeasedRun, plan: ErasePlan, condition: Condition, number: in
         run.lease.check()
         take_out(path, condition)
     layout.status.unlink(missing_ok=True)
-    for path in (*sorted(gone), *found.waste):
+    for path in sorted(gone):
         run.lease.check()
         _remove(path)
 

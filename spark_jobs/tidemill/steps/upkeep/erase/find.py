@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+import pyarrow as pa
+
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import LOG
 from tidemill.file_formats.parquet import TornParquet
@@ -32,7 +34,8 @@ class Found:
 
     Args:
         rows: Files of rows in the tables' folders.
-        waste: Files there that are not whole, and what a killed process was removing.
+        waste: Files there, and checkpoints of their logs, that are not whole; and what a killed
+            process was removing.
         pages: Pages of Data Docs and results that they are made of.
         words: Documents that values are to be taken out of.
         stuck: What cannot be written again: copies of static inputs, names of input files in logs.
@@ -78,8 +81,14 @@ def find(layout: Layout, condition: Condition) -> Found:
                 rows.append(found)
             elif found is not None:
                 others["stuck"].append(path)
-        elif spelled and _says(path, spelled):
-            others[_kind(path, part)].append(path)
+        elif spelled:
+            try:
+                kind = _kind(path, part) if _says(path, spelled) else None
+            except pa.ArrowException:
+                # A checkpoint of a Delta log that a power cut has torn: readers pass it over.
+                kind = "waste"
+            if kind is not None:
+                others[kind].append(path)
     return Found(tuple(rows), *(tuple(one) for one in others.values()))
 
 
