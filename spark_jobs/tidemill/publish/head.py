@@ -94,6 +94,33 @@ class Turn:
     table: str
     refill: str
 
+    def of_pipeline(self, head: Head) -> Head:
+        """A head that is this pipeline's, or no pipeline's yet.
+
+        Raises:
+            TableTaken: the table is another pipeline's.
+        """
+        if head.last_batch >= 0 and head.pipeline != name_in_targets(self.layout):
+            raise TableTaken(
+                f"{self.target} holds the rows of pipeline '{head.pipeline}'.",
+                remedy="Name another table under `publish`.",
+                table=self.table,
+                pipeline=head.pipeline,
+            )
+        return head
+
+    def owned(self, head: Head) -> Head:
+        """A head that the writer may move on.
+
+        Raises:
+            LeaseLost: a newer epoch has written.
+            TableTaken: the table is another pipeline's.
+        """
+        self.of_pipeline(head)
+        if head.epoch > self.epoch:
+            raise fenced_out(self.layout, self.target, self.epoch, head.epoch)
+        return head
+
     def has(self, head: Head, event: Event) -> bool:
         """Whether the table has an event already.
 
@@ -103,15 +130,7 @@ class Turn:
             HeadUnexplained: it counts the event's batches, and these were other files.
             NotOurTurn: an earlier batch is missing.
         """
-        if head.last_batch >= 0 and head.pipeline != name_in_targets(self.layout):
-            raise TableTaken(
-                f"{self.target} holds the rows of pipeline '{head.pipeline}'.",
-                remedy="Name another table under `publish`.",
-                table=self.table,
-                pipeline=head.pipeline,
-            )
-        if head.epoch > self.epoch:
-            raise fenced_out(self.layout, self.target, self.epoch, head.epoch)
+        self.owned(head)
         if head.shows(event):
             return True
         ours = head.generation in ("", *lineage(self.layout, event.generation))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -15,11 +15,15 @@ from tests.support.histories.history_builder import History, reject, row
 from tests.support.histories.rolled_history import RolledHistory
 from tests.support.remedies import carry_out
 from tests.support.table_reader import tree
+from tests.support.warehouse import Warehouse
+from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.increments.judgement import ExpectationOutcome, Judgement
 from tidemill.journal.published_files import files_now
 from tidemill.ledger.books import books_of
-from tidemill.publish.target_heads import verify_tables
+from tidemill.publish.erased_rows import ErasedRows, ErasesRows
+from tidemill.publish.registry import targets_of
+from tidemill.publish.target_heads import verify_tables, verify_target
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.steps.upkeep.compact import CompactRequest
@@ -34,6 +38,7 @@ from tidemill.steps.upkeep.erase.plan import ErasePlan, OtherErasureUnfinished, 
 from tidemill.steps.upkeep.erase.row_file import NotErasable
 from tidemill.storage.erasures import ErasureUnfinished, end_of_erasure, read_erasures
 
+Make = Callable[..., History]
 PERSON = "ann@example.org"
 SECOND = date(2024, 1, 2)
 BOTH = "publish: [{kind: delta}, {kind: files}]"
@@ -317,9 +322,9 @@ def test_what_is_left_is_named_and_everybody_stays_refused(
     ("more", "word"),
     [
         ("publish: [{kind: delta}, {kind: kafka, topic: t, conn_id: k}]", "publish"),
-        ("publish: [{kind: delta}, {kind: postgres, table: t, conn_id: k}]", "publish"),
+        ("publish: [{kind: delta}, {kind: python, target: 'own:Own'}]", "publish"),
     ],
-    ids=["kafka", "postgres"],
+    ids=["kafka", "python"],
 )
 def test_targets_outside_the_root_are_refused(past: RolledHistory, more: str, word: str) -> None:
     past.write_spec(more=more)
@@ -386,3 +391,77 @@ def test_numbers_are_looked_for_in_records_and_only_long_ones_in_documents() -> 
     assert not short.holds_record("a,12345,b")
     assert Condition({"id": ("12",)}).holds_record('{"id":12}')
     assert not Condition({"id": ("12",)}).holds_record("a,12")
+
+
+@pytest.fixture
+def past_in_table(make_history: Make, warehouse: Warehouse) -> History:
+    """Two published increments, with a person in each, in Delta and in a database."""
+    history = make_history(more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
+    history.increment([row(1), row(2, text=PERSON), row(3, SECOND)])
+    history.increment([row(4, SECOND, text=PERSON), row(5, SECOND, text=PERSON.upper())])
+    assert history.publish().outcome is Outcome.DONE
+    return history
+
+
+def test_a_database_gives_them_up_and_goes_on(past_in_table: History, warehouse: Warehouse) -> None:
+    history = past_in_table
+    (target,) = plan_erase(history.pipeline, told()).remote.items()
+    assert target[1] == 2
+    erased(history)
+    # Other spellings are other values, whatever the table's collation says.
+    assert (warehouse.ids(), history.ids()) == ([1, 3, 5], [1, 3, 5])
+    assert plan_erase(history.pipeline, told()).needed is False
+    verify_target(history.pipeline, target[0])
+    history.increment([row(6)])
+    assert history.publish().outcome is Outcome.DONE
+    assert warehouse.ids() == [1, 3, 5, 6]
+
+
+def test_numbers_and_dates_are_compared_as_such(
+    past_in_table: History, warehouse: Warehouse
+) -> None:
+    erased(past_in_table, Condition({"id": ("3", "4"), "text": ("row 3",)}))
+    assert warehouse.ids() == [1, 2, 4, 5]
+
+
+def test_an_older_writer_deletes_nothing_in_a_database(
+    past_in_table: History, warehouse: Warehouse
+) -> None:
+    (table,) = targets_of(past_in_table.pipeline, 0, print)[1:]
+    assert isinstance(table, ErasesRows)
+    with pytest.raises(LeaseLost):
+        table.erase_rows(ErasedRows({"id": (1,)}))
+    assert warehouse.ids() == [1, 2, 3, 4, 5]
+
+
+def test_a_database_that_is_gone_meanwhile_gives_them_up_later(
+    past_in_table: History, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "tidemill.publish.database.target.delete_erased",
+            lambda *_: (_ for _ in ()).throw(KeyboardInterrupt),
+        )
+        with pytest.raises(KeyboardInterrupt):
+            erased(past_in_table)
+    assert warehouse.ids() == [1, 2, 3, 4, 5]
+    erased(past_in_table)
+    assert (holding(past_in_table), warehouse.ids()) == ([], [1, 3, 5])
+    for target in past_in_table.pipeline.spec.publish:
+        verify_target(past_in_table.pipeline, target.name)
+
+
+def test_where_rows_replace_others_only_their_key_tells_whom_to_erase(
+    make_history: Make, warehouse: Warehouse
+) -> None:
+    history = make_history(
+        output=", keys: [id]",
+        more=f"publish: [{{kind: delta}}, {warehouse.target(mode='upsert')}]",
+    )
+    history.increment([row(1), row(2)])
+    history.increment([row(2, text=PERSON)])
+    assert history.publish().outcome is Outcome.DONE
+    with pytest.raises(NotErasable):
+        plan_erase(history.pipeline, told())
+    erased(history, Condition({"id": ("2",)}))
+    assert (warehouse.ids(), history.ids()) == ([1], [1])

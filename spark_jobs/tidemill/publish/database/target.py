@@ -7,6 +7,7 @@ at the last batch, and says by the event's number that the swap is in.
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cached_property
 
 from tidemill.contract.counted import counted
@@ -16,10 +17,12 @@ from tidemill.contract.log import Log
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.takeovers import lineage
+from tidemill.publish.database.erased import count_erased, delete_erased
 from tidemill.publish.database.incoming_rows import Incoming
 from tidemill.publish.database.session import Session
 from tidemill.publish.database.swap_rows import check_apart, leave_later, remove_partitions
 from tidemill.publish.database.table_change import changes
+from tidemill.publish.erased_rows import ErasedRows
 from tidemill.publish.head import Head, Turn
 from tidemill.publish.payload import Payload
 from tidemill.spec.targets import DatabaseTarget as Given
@@ -93,6 +96,28 @@ class DatabaseTarget(ABC):
             remedy="The next try looks again.",
             target=self.name,
         )
+
+    def count_rows(self, rows: ErasedRows) -> int:
+        with self.session() as session:
+            return count_erased(session, rows) if self._owned(session.read_head()) else 0
+
+    def erase_rows(self, rows: ErasedRows) -> None:
+        with self.session() as session:
+            if not self._owned(session.read_head()):
+                return
+            with session.transaction():
+                head = self._turn.owned(session.lock_head())
+                delete_erased(session, rows)
+                hashed = rows.hashes.get(head.seq, head.files_hash)
+                session.write_head(replace(head, epoch=self.epoch, files_hash=hashed))
+
+    def _owned(self, head: Head | None) -> bool:
+        """Whether it holds rows of the journal's.
+
+        Raises:
+            TableTaken: those of another pipeline.
+        """
+        return head is not None and self._turn.of_pipeline(head).seq > 0
 
     def _changes(self, session: Session, head: Head, event: Event, incoming: Incoming) -> list[str]:
         if event.kind == "reject" and session.existing() is not None:

@@ -14,16 +14,17 @@ from pathlib import Path
 
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, UsageError
-from tidemill.contract.layout import Layout
 from tidemill.contract.os_user import os_user
 from tidemill.increments.snapshot import Snapshot
 from tidemill.publish.delta.erasure import forget_files, live_paths, replace_files
+from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.checks import refuse_missing_reason
 from tidemill.steps.upkeep.erase.books import Books
 from tidemill.steps.upkeep.erase.condition import Condition, new_salt, words_pattern
 from tidemill.steps.upkeep.erase.find import find, in_sink
 from tidemill.steps.upkeep.erase.pages import pages_of
 from tidemill.steps.upkeep.erase.plan import ErasePlan, plan_erase
+from tidemill.steps.upkeep.erase.remote_rows import count_remote, erase_remote
 from tidemill.steps.upkeep.erase.row_file import write_without
 from tidemill.steps.upkeep.erase.words import take_out
 from tidemill.steps.upkeep.leftover import remove
@@ -48,7 +49,7 @@ ALWAYS = float("inf")
 
 
 class NotErased(Refused):
-    """Files still hold rows or values after an erasure; carries `pipeline` and `files`."""
+    """Files still hold rows or values after an erasure; carries `pipeline`, `files`, `targets`."""
 
 
 class ReasonNamesPerson(UsageError):
@@ -85,7 +86,7 @@ def erase(run: RunContext, condition: Condition, *, by: str, reason: str) -> Era
         with disk_errors(layout.home):
             done = plan.begun or _begin(held, condition, by=by, reason=reason)
             _carry_out(held, plan, condition, done.number)
-            _prove(layout, condition)
+            _prove(run.pipeline, condition)
             end = Erased(
                 rows=plan.rows,
                 rejected=plan.rejected,
@@ -127,6 +128,8 @@ def _carry_out(run: LeasedRun, plan: ErasePlan, condition: Condition, number: in
             said = {"tidemill.erasure": str(number), "tidemill.run_id": run.run_id}
             replace_files(layout, table, new, run.epoch, said)
             forget_files(layout, table, gone, hashes)
+    run.lease.check()
+    erase_remote(run.pipeline, condition, run.epoch, new, hashes)
     for path in found.words:
         run.lease.check()
         take_out(path, condition)
@@ -136,16 +139,19 @@ def _carry_out(run: LeasedRun, plan: ErasePlan, condition: Condition, number: in
         _remove(path)
 
 
-def _prove(layout: Layout, condition: Condition) -> None:
-    left = find(layout, condition).paths
-    if left:
+def _prove(pipeline: Pipeline, condition: Condition) -> None:
+    left = [*map(str, find(pipeline.layout, condition).paths)]
+    held = {name: rows for name, rows in count_remote(pipeline, condition).items() if rows}
+    if left or held:
+        places = [*left, *held]
         raise NotErased(
-            f"{counted(len(left), 'file')} of {layout.name} still holds rows or values, the first "
-            f"of them {left[0]}.",
+            f"{counted(len(places), 'place')} of {pipeline.name} still holds rows or values, the "
+            f"first of them {places[0]}.",
             remedy="A computation may have written it meanwhile: end it, then give the same "
             "command again. Every other step is refused until nothing is left.",
-            pipeline=layout.name,
-            files=tuple(map(str, left)),
+            pipeline=pipeline.name,
+            files=tuple(left),
+            targets=held,
         )
 
 

@@ -14,6 +14,7 @@ from tidemill.steps.upkeep.erase.books import Books
 from tidemill.steps.upkeep.erase.condition import Condition
 from tidemill.steps.upkeep.erase.find import Found, find
 from tidemill.steps.upkeep.erase.input_files import InputLeft, input_left
+from tidemill.steps.upkeep.erase.remote_rows import count_remote
 from tidemill.steps.upkeep.erase.row_file import NotErasable
 from tidemill.steps.upkeep.erase.support import refuse_named, refuse_unsupported
 from tidemill.storage.erasures import Erasure, newest_erasure, read_erasures, unfinished_erasure
@@ -29,6 +30,7 @@ class ErasePlan:
 
     Args:
         found: What is below the pipeline's folder.
+        remote: Target outside the root -> how many of the rows it holds.
         partitions: The partitions of the files of rows, as directories name them.
         increments: The increments whose files these are.
         inputs: Files outside the folder that the rows were read from.
@@ -38,6 +40,7 @@ class ErasePlan:
 
     layout: Layout
     found: Found
+    remote: Mapping[str, int]
     partitions: tuple[str, ...]
     increments: tuple[int, ...]
     inputs: InputLeft
@@ -56,7 +59,8 @@ class ErasePlan:
 
     @property
     def needed(self) -> bool:
-        return bool(self.found.paths or self.begun) or self.lasting is None
+        held = self.found.paths or any(self.remote.values())
+        return bool(held or self.begun) or self.lasting is None
 
     def phrases(self) -> Iterator[str]:
         """What would be done, as phrases."""
@@ -68,6 +72,9 @@ class ErasePlan:
             )
         for partition in self.partitions:
             yield f"write {partition} again"
+        for target, rows in self.remote.items():
+            if rows:
+                yield f"erase {counted(rows, 'row')} from {target}"
         for path in found.pages:
             yield f"remove {path}"
         for path in found.words:
@@ -84,6 +91,7 @@ class ErasePlan:
             "rows": self.rows,
             "rejected": self.rejected,
             "files": [str(one.path) for one in found.rows],
+            "targets": dict(self.remote),
             "partitions": list(self.partitions),
             "increments": list(self.increments),
             "pages": [str(path) for path in found.pages],
@@ -102,9 +110,10 @@ def plan_erase(pipeline: Pipeline, condition: Condition) -> ErasePlan:
     Raises:
         NotErasable: the pipeline, or something that it holds, is of a kind that is not erased.
         OtherErasureUnfinished: another erasure was begun.
+        TargetUnreachable: a target outside the root does not answer.
     """
     layout = pipeline.layout
-    refuse_unsupported(pipeline)
+    refuse_unsupported(pipeline, condition)
     begun, lasting = _unfinished(layout, condition), _lasting(layout, condition)
     found = find(layout, condition)
     refuse_named(layout, found.waste)
@@ -123,6 +132,7 @@ def plan_erase(pipeline: Pipeline, condition: Condition) -> ErasePlan:
     return ErasePlan(
         layout,
         found,
+        count_remote(pipeline, condition),
         tuple(_partitions(layout, found)),
         tuple(books.increments),
         input_left(layout, books.batches),

@@ -14,19 +14,20 @@ from tidemill.publish.delta.erasure import live_paths
 from tidemill.spark_logs.sink_log import read_sink_log
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.targets import DeltaTarget, FilesTarget
+from tidemill.spec.targets import DatabaseTarget, DeltaTarget, FilesTarget
 from tidemill.steps.decisions.readers import readers_of
+from tidemill.steps.upkeep.erase.condition import Condition
 from tidemill.steps.upkeep.erase.row_file import NotErasable
 from tidemill.storage.tables_read import is_read
 
 
-def refuse_unsupported(pipeline: Pipeline) -> None:
+def refuse_unsupported(pipeline: Pipeline, condition: Condition) -> None:
     """Refuse a pipeline whose rows are also where an erasure does not reach.
 
     Raises:
         NotErasable: that is so; its remedy says what can be done.
     """
-    for why, remedy in _reasons(pipeline):
+    for why, remedy in (*_reasons(pipeline), *_reasons_of_targets(pipeline, condition)):
         raise NotErasable(
             f"Rows of {pipeline.name} cannot be erased: {why}.",
             remedy=f"Nothing was changed. {remedy}",
@@ -36,20 +37,9 @@ def refuse_unsupported(pipeline: Pipeline) -> None:
 
 
 def _reasons(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
-    spec, name = pipeline.spec, pipeline.name
-    start_over = (
-        "Remove the rows from the input, and start over: tidemill drop "
-        f"{name} --table, then tidemill run {name}"
-    )
-    if not spec.published:
+    name, start_over = pipeline.name, _start_over(pipeline)
+    if not pipeline.spec.published:
         yield "it publishes nothing below the root", "Erase them where its sink writes."
-    for target in spec.publish:
-        if not isinstance(target, DeltaTarget | FilesTarget):
-            yield (
-                f"publish names {target.name}, whose rows and heads are outside the root",
-                f"Take it out of the spec and erase there by its own means; {start_over[0].lower()}"
-                f"{start_over[1:]}",
-            )
     readers = sorted(readers_of(name))
     if readers or is_read(pipeline.layout):
         by = ", ".join(readers) or "another pipeline"
@@ -66,6 +56,33 @@ def _reasons(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
             yield f"{which} is of class {kind}, whose state holds values", start_over
         if note.format != "parquet":
             yield f"{which} has files of format {note.format}", start_over
+
+
+def _reasons_of_targets(pipeline: Pipeline, condition: Condition) -> Iterator[tuple[str, str]]:
+    spec, start_over = pipeline.spec, _start_over(pipeline)
+    for target in spec.publish:
+        if not isinstance(target, (DeltaTarget, FilesTarget, DatabaseTarget)):
+            yield (
+                f"publish names {target.name}, whose rows and heads are outside the root",
+                f"Take it out of the spec and erase there by its own means; {start_over[0].lower()}"
+                f"{start_over[1:]}",
+            )
+        elif target.upserts(spec.output.mode):
+            free = sorted({*condition.columns} - {*spec.output.keys})
+            if free:
+                yield (
+                    f"{target.name} has replaced earlier rows of the same key, which would be "
+                    f"missing there, as {', '.join(free)} is not in output.keys",
+                    f"Erase by columns of output.keys ({', '.join(spec.output.keys)}); or "
+                    f"{start_over[0].lower()}{start_over[1:]}",
+                )
+
+
+def _start_over(pipeline: Pipeline) -> str:
+    return (
+        "Remove the rows from the input, and start over: tidemill drop "
+        f"{pipeline.name} --table, then tidemill run {pipeline.name}"
+    )
 
 
 def refuse_named(layout: Layout, torn: Collection[Path]) -> None:

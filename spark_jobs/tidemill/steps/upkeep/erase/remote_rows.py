@@ -1,0 +1,64 @@
+"""Rows of a condition in the targets outside the root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tidemill.publish.erased_rows import ErasedRows, ErasesRows
+from tidemill.publish.registry import targets_of
+from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.upkeep.erase.condition import WHOLE, Condition
+from tidemill.steps.upkeep.erase.support import columns_of
+
+
+def count_remote(pipeline: Pipeline, condition: Condition) -> dict[str, int]:
+    """Target -> how many of the rows it holds, of those outside the root.
+
+    Raises:
+        TargetUnreachable: one does not answer.
+        TableTaken: one holds the rows of another pipeline.
+    """
+    rows = ErasedRows(_values(pipeline, condition))
+    return {one.name: one.count_rows(rows) for one in _targets(pipeline, 0)}
+
+
+def erase_remote(
+    pipeline: Pipeline,
+    condition: Condition,
+    epoch: int,
+    files: Mapping[Path, Path],
+    hashes: Mapping[int, str],
+) -> None:
+    """Take the rows out of the targets outside the root.
+
+    Args:
+        epoch: The epoch of the lease that the caller holds.
+        files: Data file -> the same without these rows.
+        hashes: Event -> the hash of its files, where these are others now.
+    """
+    rows = ErasedRows(_values(pipeline, condition), files, hashes)
+    for target in _targets(pipeline, epoch):
+        target.erase_rows(rows)
+
+
+def _targets(pipeline: Pipeline, epoch: int) -> list[ErasesRows]:
+    found = targets_of(pipeline, epoch, lambda _: None)
+    return [one for one in found if isinstance(one, ErasesRows)]
+
+
+def _values(pipeline: Pipeline, condition: Condition) -> Mapping[str, tuple[Any, ...]]:
+    schema, _ = columns_of(pipeline)
+    kinds = {field["name"]: field["type"] for field in schema["fields"]}
+    return {
+        name: tuple(_value(text, str(kinds.get(name))) for text in values)
+        for name, values in condition.columns.items()
+    }
+
+
+def _value(text: str, kind: str) -> Any:
+    if kind in WHOLE:
+        return int(text)
+    return date.fromisoformat(text) if kind == "date" else text
