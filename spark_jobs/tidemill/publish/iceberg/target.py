@@ -6,10 +6,11 @@ same snapshot, a replacement all of them. The catalogue accepts a commit only on
 was compared, so a writer that lost its lease loses that race, looks again, and finds a newer epoch.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
@@ -25,6 +26,7 @@ from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish.descriptions import described
+from tidemill.publish.erased_rows import ErasedRows
 from tidemill.publish.head import Head, TableTaken, Turn
 from tidemill.publish.iceberg.catalog import LOST_RACES, open_catalog, ours
 from tidemill.publish.iceberg.columns import (
@@ -36,6 +38,7 @@ from tidemill.publish.iceberg.columns import (
     replace_columns,
 )
 from tidemill.publish.iceberg.data_files import data_files, swapped_out
+from tidemill.publish.iceberg.erasure import TableErasure
 from tidemill.publish.iceberg.rewrite import PayloadWriter, Rewrite
 from tidemill.publish.iceberg.snapshots import SNAPSHOT, of_event, of_head, read_head
 from tidemill.publish.payload import Payload
@@ -89,7 +92,35 @@ class IcebergTarget:
             table = self._load()
             return read_head(table) if table is not None else None
 
+    def count_rows(self, rows: ErasedRows) -> int:
+        with self._ours():
+            table = self._load()
+            found = read_head(table) if table is not None else None
+            if table is None or found is None or not self._turn.of_pipeline(found).seq:
+                return 0
+            return TableErasure(self.name, table, rows).count()
+
+    def erase_rows(self, rows: ErasedRows) -> None:
+        self._racing(self._erase_once, rows)
+
+    def _erase_once(self, rows: ErasedRows) -> None:
+        table = self._load()
+        found = read_head(table) if table is not None else None
+        if table is None or found is None or not self._turn.owned(found).seq:
+            return
+        hashed = rows.hashes.get(found.seq, found.files_hash)
+        head = replace(found, epoch=self.epoch, files_hash=hashed)
+        TableErasure(self.name, table, rows).commit(head)
+        again = self._load()
+        if again is not None:
+            TableErasure(self.name, again, rows).forget()
+
     def apply(self, event: Event, payload: Payload) -> int:
+        self._racing(self._once, event, payload)
+        return event.seq
+
+    def _racing(self, once: Callable[..., None], *given: Any) -> None:
+        """Commit, on a newer snapshot where another writer was faster."""
         retrying = Retrying(
             retry=retry_if_exception_type(LOST_RACES),
             stop=stop_after_attempt(ATTEMPTS),
@@ -98,14 +129,13 @@ class IcebergTarget:
         )
         try:
             with self._ours():
-                retrying(self._once, event, payload)
+                retrying(once, *given)
         except LOST_RACES as error:
             raise CatalogContended(
                 f"{self.name}: another writer committed first, {ATTEMPTS} times ({error}).",
                 remedy="The next try starts from the new snapshot.",
                 target=self.name,
             ) from error
-        return event.seq
 
     def _once(self, event: Event, payload: Payload) -> None:
         table = self._load()

@@ -12,6 +12,7 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.publish.delta.erasure import live_paths
 from tidemill.spark_logs.sink_log import read_sink_log
+from tidemill.spec.iceberg_target import IcebergTarget
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.targets import DatabaseTarget, DeltaTarget, FilesTarget
@@ -61,7 +62,7 @@ def _reasons(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 def _reasons_of_targets(pipeline: Pipeline, condition: Condition) -> Iterator[tuple[str, str]]:
     spec, start_over = pipeline.spec, _start_over(pipeline)
     for target in spec.publish:
-        if not isinstance(target, (DeltaTarget, FilesTarget, DatabaseTarget)):
+        if not isinstance(target, (DeltaTarget, FilesTarget, DatabaseTarget, IcebergTarget)):
             yield (
                 f"publish names {target.name}, whose rows and heads are outside the root",
                 f"Take it out of the spec and erase there by its own means; {start_over[0].lower()}"
