@@ -17,9 +17,8 @@ from tidemill.ledger.manifests import AttemptLog
 from tidemill.ledger.sink_reader import read_committed
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.erasures import refuse_unfinished_erasure
-from tidemill.storage.relocations import refuse_unfinished
 from tidemill.storage.root_identity import verify_born_here
+from tidemill.storage.unfinished_rewrite import refuse_unfinished_rewrite
 
 
 class CheckpointLost(Refused):
@@ -82,8 +81,7 @@ def open_generation(pipeline: Pipeline, name: str | None = None) -> Generation:
 
 def _read(pipeline: Pipeline, name: str) -> Generation:
     layout = pipeline.layout
-    refuse_unfinished(layout.home)
-    refuse_unfinished_erasure(layout.home)
+    refuse_unfinished_rewrite(layout.home)
     note = read_note(layout, name)
     checkpoint = read_checkpoint(layout.checkpoint(name))
     sink = layout.sink(name)

@@ -22,11 +22,10 @@ from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.contract.objects.errors import ObjectStoreUnreachable
 from tidemill.storage import documents
 from tidemill.storage.epoch_hint import leave_hint, read_hint
-from tidemill.storage.erasures import ERASE, refuse_unfinished_erasure
 from tidemill.storage.heartbeat import Heartbeat, check_epoch
 from tidemill.storage.processes import ProcessId, launcher, this_process
-from tidemill.storage.relocations import RELOCATE, refuse_unfinished
 from tidemill.storage.root_identity import refuse_renamed
+from tidemill.storage.unfinished_rewrite import refuse_unfinished_rewrite
 
 TIME_LIMIT_SECONDS = 60.0
 POLL_SECONDS = 0.2
@@ -177,10 +176,7 @@ def hold(
     )
     heartbeat = Heartbeat(folder, epoch, time_limit, on_loss or _on_loss)
     try:
-        if step != RELOCATE:
-            refuse_unfinished(folder.parent)
-        if step != ERASE:
-            refuse_unfinished_erasure(folder.parent)
+        refuse_unfinished_rewrite(folder.parent, step)
         if epoch == 1 and PIPELINE_NAME.fullmatch(folder.parent.name):
             # A folder that is new, as after a rename between two steps of a run.
             refuse_renamed(Layout(folder.parent.parent, folder.parent.name))

@@ -21,12 +21,13 @@ from tidemill.publish.head import Head, TableTaken, Turn
 from tidemill.publish.target import NotOurTurn
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions import named_fork as step
+from tidemill.steps.decisions import named_fork_plan as plan
 from tidemill.steps.decisions.copy_pipelines import CopyReachesOut
-from tidemill.steps.decisions.named_fork import (
+from tidemill.steps.decisions.named_fork import named_fork
+from tidemill.steps.decisions.named_fork_plan import (
     NotForkable,
     RecordsExcluded,
     SpecNotCopied,
-    named_fork,
     plan_named_fork,
 )
 from tidemill.steps.decisions.reject import reject as reject_increment
@@ -128,9 +129,9 @@ def test_a_spec_that_was_written_first_is_left_as_it_is(past: History) -> None:
 
 def test_a_plan_changes_nothing(past: History) -> None:
     before = tree(past.home)
-    plan = plan_named_fork(past.pipeline, NEW)
+    planned = plan_named_fork(past.pipeline, NEW)
     assert tree(past.home) == before
-    assert (plan.first, plan.built) == (2, False)
+    assert (planned.first, planned.built) == (2, False)
 
 
 def test_it_goes_on_after_an_earlier_run_and_from_a_snapshot(past: History) -> None:
@@ -210,7 +211,7 @@ def test_records_that_a_person_rejected_are_not_read_by_a_fork(
     reject_increment(past.pipeline, 3, by="ada", reason="a test", run_id="reject")
     assert plan_named_fork(past.pipeline, NEW).first == 2
     # As if its source were a topic: records cannot be left out by name, as files are.
-    monkeypatch.setattr(step, "excluded", lambda _: Excluded(ranges={"orders": ()}))
+    monkeypatch.setattr(plan, "excluded", lambda _: Excluded(ranges={"orders": ()}))
     with pytest.raises(RecordsExcluded) as refused:
         plan_named_fork(past.pipeline, NEW)
     assert refused.value.increments == [3]

@@ -27,13 +27,10 @@ from tidemill.publish.target_heads import verify_tables, verify_target
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.steps.upkeep.compact import CompactRequest
-from tidemill.steps.upkeep.erase.condition import (
-    Condition,
-    ConditionUnsupported,
-    parse_condition,
-)
+from tidemill.steps.upkeep.erase.condition import Condition
 from tidemill.steps.upkeep.erase.erase import NotErased, ReasonNamesPerson, erase
 from tidemill.steps.upkeep.erase.find import find
+from tidemill.steps.upkeep.erase.parse_condition import ConditionUnsupported, parse_condition
 from tidemill.steps.upkeep.erase.plan import ErasePlan, OtherErasureUnfinished, plan_erase
 from tidemill.steps.upkeep.erase.row_file import NotErasable
 from tidemill.storage.erasures import ErasureUnfinished, end_of_erasure, read_erasures

@@ -233,7 +233,8 @@ def fork(
       tidemill checkpoint fork tides --as tides_trial --reason "the new filter"
       tidemill checkpoint fork tides --as tides_trial --reason "the new filter" --apply
     """
-    from tidemill.steps.decisions.named_fork import named_fork, plan_named_fork
+    from tidemill.steps.decisions.named_fork import named_fork
+    from tidemill.steps.decisions.named_fork_plan import plan_named_fork
 
     screen, pipeline = Screen(json), open_pipeline(name)
     if not apply:

@@ -61,8 +61,8 @@ def erase(
       tidemill erase tides --where "customer = 'C-17'"
       tidemill erase tides --where "customer = 'C-17'" --reason "a request" --apply
     """
-    from tidemill.steps.upkeep.erase.condition import parse_condition
     from tidemill.steps.upkeep.erase.erase import erase as erase_step
+    from tidemill.steps.upkeep.erase.parse_condition import parse_condition
     from tidemill.steps.upkeep.erase.plan import plan_erase
     from tidemill.steps.upkeep.erase.support import columns_of
 

@@ -6,7 +6,6 @@ them are then as if the erased rows had never been there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +22,9 @@ from tidemill.journal.event import Event
 from tidemill.journal.journal import Journal
 from tidemill.journal.published_files import PublishedFile, PublishedFiles
 from tidemill.ledger.ledger import Batch, Ledger, OutputFile
-from tidemill.spark_logs.compactible_log import COMPACT
-from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files, read_log_file
-from tidemill.spark_logs.partition_paths import disk_path
-from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, sink_of
+from tidemill.steps.upkeep.erase.pages import without_samples
 from tidemill.steps.upkeep.erase.row_file import suffix_of
+from tidemill.steps.upkeep.erase.sink_logs import rewritten_logs
 from tidemill.storage import documents
 
 
@@ -51,7 +48,7 @@ class Books:
         written already is passed over.
         """
         yield from self._batches()
-        yield from self._logs()
+        yield from rewritten_logs(self.layout, self.replaced)
         for number in self.increments:
             yield from self._increment(number)
         for seq, event in self.events():
@@ -126,43 +123,6 @@ class Books:
         }
         return file.model_copy(update=update)
 
-    def _logs(self) -> Iterator[Rewrite]:
-        """The entries of sinks' logs, and of those that snapshots of checkpoints keep."""
-        logs = [
-            *self.layout.table.glob(f"_*/{METADATA_DIRECTORY}"),
-            *self.layout.snapshots.glob(f"*/{METADATA_DIRECTORY}"),
-        ]
-        for log in sorted(logs):
-            for kind in ("", COMPACT):
-                for batch, file in batch_files(log, kind).items():
-                    try:
-                        text = self._entry(file, batch)
-                    except TornLogEntry:
-                        continue
-                    if text is not None:
-                        yield Rewrite(file, text)
-
-    def _entry(self, file: Path, batch: int) -> str | None:
-        entry = read_log_file(file, batch, (1,))
-        lines, rewritten = ["v1"], False
-        for number, line in enumerate(entry.lines):
-            status = entry.json(number)
-            named = Path(disk_path(status["path"]))
-            was = sink_of(named)
-            new = self.replaced.get(self.layout.table / was.name / named.relative_to(was))
-            if new is not None:
-                rewritten = True
-                folder = status["path"].rpartition("/")[0]
-                now = new.stat()
-                update = {
-                    "path": f"{folder}/{new.name}",
-                    "size": now.st_size,
-                    "modificationTime": now.st_mtime_ns // 1_000_000,
-                }
-                line = json.dumps(status | update, separators=(",", ":"), ensure_ascii=False)
-            lines.append(line)
-        return "\n".join(lines) if rewritten else None
-
     def _increment(self, number: int) -> Iterator[Rewrite]:
         store = Increments(self.layout.increments)
         folder, sealed = store.folder_of(number), store.sealed(number)
@@ -222,16 +182,6 @@ class Books:
         footer = read_footer(new)
         path = str(new.relative_to(self.layout.home))
         return file.model_copy(update={"path": path, "size": footer.size, "rows": footer.rows})
-
-
-def without_samples(judgement: Mapping[str, Any]) -> dict[str, Any]:
-    """A judgement without values of rows, and without the pages that show some."""
-    if not judgement:
-        return {}
-    outcomes = [
-        {**one, "samples": [], "observed_value": None} for one in judgement.get("outcomes", ())
-    ]
-    return {**judgement, "outcomes": outcomes, "docs": None, "result": None}
 
 
 def _fewer(before: tuple[OutputFile, ...], after: tuple[OutputFile, ...], *, rejected: bool) -> int:

@@ -1,7 +1,8 @@
-"""The pages that show samples of an increment's rows."""
+"""The samples of an increment's rows: in its judgement, and on the pages that show them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increments, Verdict
@@ -27,3 +28,13 @@ def _pages(layout: Layout, verdict: Verdict) -> Iterator[Path]:
         yield page
         result = page.relative_to(validations).with_suffix(".json")
         yield layout.docs / "results" / result
+
+
+def without_samples(judgement: Mapping[str, Any]) -> dict[str, Any]:
+    """A judgement without values of rows, and without the pages that show some."""
+    if not judgement:
+        return {}
+    outcomes = [
+        {**one, "samples": [], "observed_value": None} for one in judgement.get("outcomes", ())
+    ]
+    return {**judgement, "outcomes": outcomes, "docs": None, "result": None}

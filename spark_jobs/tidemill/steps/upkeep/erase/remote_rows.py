@@ -10,7 +10,8 @@ from typing import Any
 from tidemill.publish.erased_rows import ErasedRows, ErasesRows
 from tidemill.publish.registry import targets_of
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.upkeep.erase.condition import WHOLE, Condition
+from tidemill.steps.upkeep.erase.condition import Condition
+from tidemill.steps.upkeep.erase.parse_condition import WHOLE
 from tidemill.steps.upkeep.erase.support import columns_of
 
 
