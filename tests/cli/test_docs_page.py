@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.conftest import Tidemill
 from tests.support.histories.history_builder import History, rows
+from tests.support.memory_buckets import new_root_in_memory
 from tidemill.cli import docs
 from tidemill.contract.errors import ExitCode
 from tidemill.increments.judgement import Judgement
@@ -56,6 +57,21 @@ def test_the_browser_opens_it_where_that_is_asked_for(
     assert opened == []
     tidemill("docs", "orders", "--open")
     assert opened == [page.as_uri()]
+
+
+def test_a_page_in_an_object_store_is_copied_for_the_browser(
+    tmp_path: Path, tidemill: Tidemill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = History(tmp_path / "home", bucket=new_root_in_memory(monkeypatch))
+    for name, value in history.environ.items():
+        monkeypatch.setenv(name, value)
+    opened: list[str] = []
+    monkeypatch.setattr(docs, "launch", opened.append)
+    monkeypatch.setattr(docs, "mkdtemp", lambda prefix: str(tmp_path))
+    page = judged(history, 1)
+    assert tidemill("docs", "orders", "--open").stdout == f"{page}\n"
+    assert opened == [(tmp_path / page.name).as_uri()]
+    assert (tmp_path / page.name).read_text() == "<html>"
 
 
 @pytest.mark.remedy("NoDocsPage")

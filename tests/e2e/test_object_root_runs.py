@@ -27,6 +27,7 @@ from tests.support.pipelines.sales_pipeline import SUITE as AMOUNTS
 from tests.support.pipelines.windowed_words import at, windows
 from tidemill.cli.app import app
 from tidemill.contract.errors import ExitCode
+from tidemill.contract.objects.object_path import path_of
 from tidemill.contract.report import Outcome
 from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.late_rows import LateLog
@@ -123,6 +124,9 @@ def test_people_decide_about_held_and_rejected_rows(tmp_path: Path, move_in: Mov
     flow = move_in(JsonPipeline(tmp_path, {"sales": DDL}, SPEC, transform, suite=AMOUNTS))
     flow.arrive("sales", "1", [sale("a", 1, 10), sale("b", 1, -1), sale("c", 2, 20)])
     flow.go("first")
+    code, docs = tidemill("docs", flow.name)
+    assert code == ExitCode.DONE
+    assert path_of(docs["page"]).is_relative_to(flow.layout.docs)
     for name, amount in (("e", 5000), ("f", 6000)):
         flow.arrive("sales", name, [sale(name, 3, amount)])
         assert flow.run(name)["gate"].outcome is not Outcome.DONE

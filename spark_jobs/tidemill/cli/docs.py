@@ -1,5 +1,7 @@
 """`tidemill docs`: the page of Great Expectations that shows how an increment was judged."""
 
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Annotated
 
 from typer import Option, launch
@@ -7,6 +9,7 @@ from typer import Option, launch
 from tidemill.cli.completion import increments
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.reporting.docs_pages import find_page
 from tidemill.spec.catalog import find
 from tidemill.spec.root import existing_root
@@ -43,4 +46,14 @@ def docs(
     else:
         screen.line(str(page))
     if open:
-        launch(page.as_uri())
+        launch(_on_disk(page).as_uri())
+
+
+def _on_disk(page: Path) -> Path:
+    """A page that a browser can open; that of a root in an object store is copied."""
+    if not isinstance(page, ObjectPath):
+        return page
+    # A browser goes on reading it when this process has ended.
+    copy = Path(mkdtemp(prefix="tidemill-docs-")) / page.name
+    copy.write_bytes(page.read_bytes())
+    return copy

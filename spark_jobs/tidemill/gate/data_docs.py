@@ -20,10 +20,11 @@ from great_expectations.data_context.data_context.abstract_data_context import (
 )
 from great_expectations.data_context.types.base import DataContextConfig  # noqa: TID253
 
-from tidemill.contract.objects.object_path import ObjectPath
+from tidemill.contract.errors import TidemillError
 from tidemill.gate import docs_view
 from tidemill.gate.gx_internals.data_docs_sites import page_address
 from tidemill.gate.gx_internals.stores import ResultStore, result_key, suite_key
+from tidemill.gate.site_folder import on_disk
 from tidemill.gate.suite import Suite
 
 KEPT_PAGES = 50
@@ -54,29 +55,33 @@ def write_page(suite: Suite, result: ExpectationSuiteValidationResult, docs: Pat
     Returns:
         The page, or None where it could not be written: docs never change a verdict.
     """
-    if isinstance(docs, ObjectPath):
-        log.warning("No data docs page was written: %s is in an object store", docs)
-        return None
-    key = result_key(suite.name, result.meta["run_id"], BATCH)
     try:
-        site = _open_site(docs)
-        site.suites.add(gx.ExpectationSuite(**{**suite.raw, "id": None}))
-        store = ResultStore(site)
-        store.put(key, result)
-        for old in sorted(store.keys(), key=lambda one: one.run_id.run_time)[:-KEPT_PAGES]:
-            # Building the index removes the pages that have no result any more.
-            store.remove(old)
-        pages: list[Any] = [key, suite_key(suite.name)]
-        site.build_data_docs(resource_identifiers=pages)
-        url = page_address(site, key)
-    except OSError as error:
+        with on_disk(docs) as folder:
+            page = _rendered(suite, result, folder)
+    except (OSError, TidemillError) as error:
         log.warning("No data docs page was written to %s: %s", docs, error)
         return None
-    page = None if url is None else Path(unquote(urlsplit(url).path))
-    if page is None or not page.is_file():
+    if page is None:
         log.warning("Great Expectations could not render a data docs page in %s", docs)
         return None
-    return page
+    return docs / page
+
+
+def _rendered(suite: Suite, result: ExpectationSuiteValidationResult, folder: Path) -> Path | None:
+    """The page as Great Expectations writes it, below the site's folder; None without one."""
+    key = result_key(suite.name, result.meta["run_id"], BATCH)
+    site = _open_site(folder)
+    site.suites.add(gx.ExpectationSuite(**{**suite.raw, "id": None}))
+    store = ResultStore(site)
+    store.put(key, result)
+    for old in sorted(store.keys(), key=lambda one: one.run_id.run_time)[:-KEPT_PAGES]:
+        # Building the index removes the pages that have no result any more.
+        store.remove(old)
+    pages: list[Any] = [key, suite_key(suite.name)]
+    site.build_data_docs(resource_identifiers=pages)
+    url = page_address(site, key)
+    page = None if url is None else Path(unquote(urlsplit(url).path))
+    return page.relative_to(folder) if page is not None and page.is_file() else None
 
 
 def _open_site(docs: Path) -> AbstractDataContext:
