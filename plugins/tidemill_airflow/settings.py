@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from tidemill.contract.objects.root_connection import look_up_with
 from tidemill.toolchain import jars
 from tidemill.toolchain.engine_environment import (
     FOREIGN,
@@ -20,6 +21,7 @@ from tidemill.toolchain.engine_environment import (
 )
 from tidemill_airflow.airflow_internals.configuration import conf
 from tidemill_airflow.provider import SECTION
+from tidemill_airflow.root_connection import root_connection
 
 # Option -> the variable that a step and the command line read.
 _VARIABLES = {
@@ -30,7 +32,11 @@ _VARIABLES = {
 
 
 def export_settings() -> None:
-    """Put the options into the variables that are not set; a variable that is set wins."""
+    """Put the options into the variables that are not set; a variable that is set wins.
+
+    The connection of a root in an object store is asked of Airflow where no variable holds it.
+    """
+    look_up_with(root_connection)
     for option, variable in _VARIABLES.items():
         if value := conf.get(SECTION, option, fallback=""):
             os.environ.setdefault(variable, value)

@@ -7,7 +7,7 @@ from fastapi.exception_handlers import http_exception_handler
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from tidemill.contract.errors import UsageError
+from tidemill.contract.errors import TidemillError
 from tidemill_airflow.pages import (
     docs_page,
     increment_page,
@@ -31,13 +31,13 @@ def build_app() -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _refusal)  # type: ignore[arg-type] # of its own kind
-    app.add_exception_handler(UsageError, _wrong_setting)  # type: ignore[arg-type] # the same
+    app.add_exception_handler(TidemillError, _no_answer)  # type: ignore[arg-type] # the same
     return app
 
 
-async def _wrong_setting(_: Request, error: UsageError) -> Response:
-    """A page for what the API server's own environment lacks, such as TIDEMILL_ROOT."""
-    return render("refusal.html", status=500, reason=str(error))
+async def _no_answer(_: Request, error: TidemillError) -> Response:
+    """A page for what the API server's own environment lacks, or a store that does not answer."""
+    return render("refusal.html", status=503 if error.transient else 500, reason=str(error))
 
 
 async def _refusal(request: Request, error: HTTPException) -> Response:

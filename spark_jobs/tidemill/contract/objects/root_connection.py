@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from tidemill.contract.objects.client import ObjectClient
 
 ROOT_CONNECTION = "TIDEMILL_ROOT_CONN_ID"
+_lookups: list[Callable[[str], str]] = []
+
+
+def look_up_with(lookup: Callable[[str], str]) -> None:
+    """Have this process ask for a connection that no variable of its environment holds.
+
+    Args:
+        lookup: Gives a connection by its id, as a variable would hold it; '' where there is none.
+    """
+    _lookups[:] = [lookup]
 
 
 def root_login(environ: Mapping[str, str] = os.environ) -> Connection | None:
@@ -24,7 +34,17 @@ def root_login(environ: Mapping[str, str] = os.environ) -> Connection | None:
         ConnectionUnreadable: it holds no connection.
     """
     conn_id = environ.get(ROOT_CONNECTION)
-    return connection(conn_id, environ) if conn_id else None
+    return _login(conn_id, _text(conn_id, environ)) if conn_id else None
+
+
+def _text(conn_id: str, environ: Mapping[str, str]) -> str:
+    """The connection's variable, or what stands for it; '' where there is none."""
+    given = environ.get(variable(conn_id), "").strip()
+    return given or next((lookup(conn_id) for lookup in _lookups), "")
+
+
+def _login(conn_id: str, text: str) -> Connection:
+    return connection(conn_id, {variable(conn_id): text})
 
 
 def root_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -48,14 +68,15 @@ def root_settings(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
 def client_of(scheme: str, bucket: str) -> ObjectClient:
     """The client of a bucket; one for each in a process, as long as its connection is the same."""
     conn_id = os.environ.get(ROOT_CONNECTION, "")
-    return _client(scheme, bucket, os.environ.get(variable(conn_id), ""))
+    return _client(scheme, bucket, conn_id, _text(conn_id, os.environ) if conn_id else "")
 
 
 @cache
-def _client(scheme: str, bucket: str, given: str) -> ObjectClient:
+def _client(scheme: str, bucket: str, conn_id: str, text: str) -> ObjectClient:
     from tidemill.contract.objects.client import ObjectClient
 
-    return ObjectClient(f"{scheme}://{bucket}", "TIDEMILL_ROOT", root_login())
+    login = _login(conn_id, text) if conn_id else None
+    return ObjectClient(f"{scheme}://{bucket}", "TIDEMILL_ROOT", login)
 
 
 def storage_options(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
