@@ -241,6 +241,30 @@ def test_what_is_torn_of_a_batch_that_nobody_knows_is_left_to_spark(
     assert not [path for name in removed for path in entry(history, name).parent.glob(".3.crc")]
 
 
+@pytest.mark.parametrize(
+    ("torn", "removed"),
+    [
+        (["commits/0"], ["commits/0"]),
+        (["offsets/0"], ["commits/0", "_spark_metadata/0", "offsets/0"]),
+        (
+            ["offsets/0", "sources/orders/0"],
+            ["commits/0", "_spark_metadata/0", "offsets/0", "sources/orders/0"],
+        ),
+    ],
+)
+def test_so_is_what_is_torn_of_the_first_batch(
+    tmp_path: Path, torn: list[str], removed: list[str]
+) -> None:
+    history = History(tmp_path)
+    history.batch(rows(1), commit=False)
+    write_commit(history.checkpoint, 0)
+    for name in torn:
+        emptied(entry(history, name))
+    assert [one.file for one in repaired(history)] == [entry(history, name) for name in removed]
+    assert open_generation(history.pipeline).committed == -1
+    assert planned_repairs(history.pipeline) == []
+
+
 def test_a_commit_whose_files_are_not_whole_is_taken_back(history: History) -> None:
     begun(history)
     torn = read_sink_log(history.sink).files_of(3)[0].path

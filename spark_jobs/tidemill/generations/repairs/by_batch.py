@@ -62,6 +62,8 @@ class KnownBatches:
         self, log: str, read: Read, text: Callable[[Batch, Path, Path | None], str]
     ) -> Iterator[Repair]:
         last = self.ledger.latest()
+        if last < 0:
+            return
         files = batch_files(self.checkpoint / log)
         problems = {n: problem for n, file in files.items() if (problem := _torn(file, n, read))}
         # Spark expires the oldest; what is after one that is there must be there.
