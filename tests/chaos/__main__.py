@@ -12,10 +12,11 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from tests.chaos.blow import HistoryEnded, summary
-from tests.chaos.campaign_history import CampaignHistory
+from tests.chaos.campaign_history import KINDS, CampaignHistory
 from tests.faults.__main__ import main as play_calls
 from tests.faults.library import FAULTS, NoCompiler, built
 from tests.servers.postgres import Postgres
@@ -35,17 +36,19 @@ def main() -> int:
         default=1,
         help="play the next seeds too until so many pipelines were killed",
     )
+    parser.add_argument("--kind", choices=KINDS, action="append", help="only blows of this kind")
     given = parser.parse_args()
     try:
         built(FAULTS)
     except NoCompiler as reason:
         print(reason, file=sys.stderr)
         return 2
+    kinds = given.kind or KINDS
     began, ended = time.monotonic(), list[HistoryEnded]()
     seed = given.seed
     with Postgres() as postgres:
-        while sum(history.kills for history in ended) < given.kills:
-            ended.append(play(seed, postgres))
+        while sum(_blows(history, kinds) for history in ended) < given.kills:
+            ended.append(play(seed, postgres, kinds))
             seed += 1
     for line in summary(ended):
         print(line)
@@ -53,11 +56,11 @@ def main() -> int:
     return 1 if any(history.problems for history in ended) else 0
 
 
-def play(seed: int, postgres: Postgres) -> HistoryEnded:
+def play(seed: int, postgres: Postgres, kinds: Collection[str]) -> HistoryEnded:
     """Play the history of a seed; its folder stays if something was wrong."""
     where = MEMORY if os.access(MEMORY, os.W_OK) else None
     home = Path(tempfile.mkdtemp(prefix=f"tidemill-chaos-{seed}-", dir=where))
-    with CampaignHistory(home / "history", seed, _tell, postgres) as history:
+    with CampaignHistory(home / "history", seed, _tell, postgres, kinds) as history:
         ended = history.play()
     print(
         f"seed {seed}: {ended.kills} pipelines killed, {len(ended.problems)} wrong, "
@@ -65,10 +68,19 @@ def play(seed: int, postgres: Postgres) -> HistoryEnded:
         flush=True,
     )
     if ended.problems:
-        print(f"  see {home}; again: make chaos SEED={seed}", flush=True)
+        print(f"  see {home}; again: make chaos SEED={seed}{_kind(kinds)}", flush=True)
     else:
         shutil.rmtree(home)
     return ended
+
+
+def _blows(history: HistoryEnded, kinds: Collection[str]) -> int:
+    """Those that count towards `--kills`: of one kind all that it has."""
+    return history.kills if "kill" in kinds else len(history.blows)
+
+
+def _kind(kinds: Collection[str]) -> str:
+    return "" if len(kinds) > 1 else f" KIND={next(iter(kinds))}"
 
 
 def _tell(line: str) -> None:

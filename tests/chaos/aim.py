@@ -22,6 +22,7 @@ class Aim:
         call: Which of them is hit, from 1.
         program: The process whose calls count.
         group: Whether a kill ends the processes of the group, or that process alone.
+        seconds: By how much a clock is set back.
     """
 
     point: str
@@ -30,24 +31,25 @@ class Aim:
     call: int
     program: str = PYTHON
     group: bool = True
+    seconds: int = 0
 
     def environ(self, root: Path) -> dict[str, str]:
-        """The variables by which the library is armed."""
+        """The variables by which the library is armed, beside the folder."""
         _, which, number = self.fault.value
         name, path = self.pattern.split(" ", 1)
         return {
-            "FAULTS_FOLDER": str(root),
             "FAULTS_PATTERN": f"{name} {root}/{path}",
             "FAULTS_CALL": str(self.call),
             "FAULTS_FAULT": str(which),
-            "FAULTS_ERROR": str(number),
+            "FAULTS_ERROR": str(self.seconds or number),
             "FAULTS_PROGRAM": self.program,
             "FAULTS_GROUP": str(int(self.group)),
         }
 
     def __str__(self) -> str:
         who = "" if self.group else (" of the JVM" if self.program == JVM else " of Python")
-        return f"{self.point}: {self.fault.title}{who} at call {self.call} of `{self.pattern}`"
+        far = f" by {self.seconds} s" if self.seconds else ""
+        return f"{self.point}: {self.fault.title}{far}{who} at call {self.call} of `{self.pattern}`"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from tests.chaos.aim import Aim
 
-KILLS = ("kill", "tear", "kill-after")
+POWER = ("power", "power-names")
+KILLS = ("kill", "tear", "kill-after", *POWER)
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Blow:
         fault: The name of the fault.
         point: Where the pipeline was.
         call: The call that was hit, with a path below the root.
+        came_of_it: What became of a process that was stopped and continued.
     """
 
     seed: int
@@ -33,6 +35,7 @@ class Blow:
     point: str
     aim: Aim | None = None
     call: str = ""
+    came_of_it: str = ""
 
     @property
     def is_kill(self) -> bool:
@@ -43,6 +46,7 @@ class Blow:
         return (
             f"seed {self.seed}, fault {self.number}: {self.fault} in {self.process} of "
             f"{self.pipeline} at {self.point}{aim}; {self.call}"
+            + (f"; {self.came_of_it}" if self.came_of_it else "")
         )
 
 
@@ -54,6 +58,7 @@ class HistoryEnded:
         blows: Each pipeline that each fault hit.
         missed: How many faults were aimed at a call that never came.
         problems: What was wrong, in sentences.
+        repairs: Error -> how often the command that it names was typed.
         looks: Kind -> how often the reader has looked at something new.
     """
 
@@ -61,6 +66,7 @@ class HistoryEnded:
     blows: list[Blow] = field(default_factory=list)
     missed: int = 0
     problems: list[str] = field(default_factory=list)
+    repairs: Counter[str] = field(default_factory=Counter)
     looks: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
@@ -76,12 +82,19 @@ def summary(histories: Iterable[HistoryEnded]) -> Iterator[str]:
     blows = [blow for history in every for blow in history.blows]
     kills = [blow for blow in blows if blow.is_kill]
     processes = {(blow.seed, blow.number, blow.process) for blow in kills}
+    cuts = [blow for blow in blows if blow.fault in POWER]
+    stops = [blow for blow in blows if blow.fault == "stop"]
+    repairs = sum((history.repairs for history in every), Counter[str]())
     looks = sum((history.looks for history in every), Counter[str]())
     yield f"{len(kills)} pipeline kills in {len(every)} histories"
     yield f"  processes of ten, or ten processes, at a time: {len(processes)}"
     yield _counted("by process", (blow.process for blow in kills))
     yield _counted("by point, ingest", (b.point for b in kills if b.process.startswith("ingest")))
     yield _counted("by point, other steps", (b.point for b in kills if b.process[0] not in "i"))
+    yield _counted("power cuts, by process", (blow.process for blow in cuts))
+    yield _counted("repairs by the command that a refusal names", repairs.elements())
+    yield _counted("stopped and succeeded, by process", (blow.process for blow in stops))
+    yield _counted("what came of them", (blow.came_of_it for blow in stops))
     yield _counted("by mode", (blow.mode for blow in kills))
     yield _counted("other faults", (blow.fault for blow in blows if not blow.is_kill))
     yield _counted("looks of the reader", looks.elements())

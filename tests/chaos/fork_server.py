@@ -26,6 +26,7 @@ NEEDED = (
     "pyarrow.dataset",
     "pyarrow.parquet",
     "pyspark.sql",
+    "tidemill.cli.app",
     "tidemill.main",
     "tidemill.engine.run.ingest",
     "tidemill.engine.recompute.recompute",
@@ -36,6 +37,8 @@ NEEDED = (
     "tidemill.steps.publish",
 )
 PAUSE = 0.02
+# Seconds without a beat after which a process takes a writer on another host for dead.
+TIME_LIMIT = 3.0
 
 
 def main() -> None:
@@ -55,11 +58,13 @@ def main() -> None:
                 asked = json.loads(line)
                 numbers[_start(asked)] = asked["number"]
         while numbers:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             if not pid:
                 break
-            code = os.waitstatus_to_exitcode(status)
-            print(json.dumps({"number": numbers.pop(pid), "pid": pid, "code": code}), flush=True)
+            stopped = os.WIFSTOPPED(status)
+            number = numbers[pid] if stopped else numbers.pop(pid)
+            code = None if stopped else os.waitstatus_to_exitcode(status)
+            print(json.dumps({"number": number, "pid": pid, "code": code}), flush=True)
 
 
 def _start(asked: Mapping[str, Any]) -> int:
@@ -76,7 +81,11 @@ def _start(asked: Mapping[str, Any]) -> int:
         os.environ.update(asked["environ"])
         # A forked process has run the library's constructor before it had these variables.
         ctypes.CDLL(os.environ["LD_PRELOAD"]).faults_arm_by_environment()
-        code = _work(asked["step"], asked["pipelines"], asked["run_id"])
+        _be_on_a_host(elsewhere=asked["elsewhere"])
+        if asked["command"]:
+            code = _type(asked["command"])
+        else:
+            code = _work(asked["step"], asked["pipelines"], asked["run_id"])
     except SystemExit as left:
         code = int(left.code or 0)
     except BaseException:  # noqa: BLE001 - the log has it
@@ -87,6 +96,25 @@ def _start(asked: Mapping[str, Any]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _be_on_a_host(*, elsewhere: bool) -> None:
+    """Take writers on another host for dead soon, and be on one if asked to."""
+    from tests.hosts.writer import play_host
+    from tidemill.storage import heartbeat, lease
+
+    watch = lease._Watch
+    setattr(lease, "_Watch", lambda folder, _: watch(folder, TIME_LIMIT))  # noqa: B010
+    if elsewhere:
+        heartbeat.BEAT_SECONDS = 0.1
+        play_host("another-host")
+
+
+def _type(words: Sequence[str]) -> int:
+    from tidemill.cli.app import app
+
+    app([*words])
+    return 0
 
 
 def _work(step: str, names: Sequence[str], run_id: str) -> int:

@@ -4,7 +4,8 @@
 
 Each look must give the rows of the transform over some prefix of the input files, and a later look
 never those of a shorter one. It looks again and again; each line on its standard input is answered
-with what it has found when it has looked once more.
+with what it has found when it has looked once more. After `settle` what it has seen stays, whatever
+happens; after `power` it waits for another line, and may then see what it saw when all was settled.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tests.chaos.campaign_pipelines import (
     rejected_ids,
 )
 from tidemill.contract.layout import Layout
+from tidemill.file_formats.delta_log import has_table
 from tidemill.journal.published_files import files_now
 
 PAUSE = 0.3
@@ -97,6 +99,16 @@ class CampaignReader:
         self.dsn = dsn
         self.found = Found()
         self._seen: dict[str, tuple[Any, int]] = {}
+        self._settled: dict[str, int] = {}
+
+    def settle(self) -> None:
+        """What was seen last was published, and a power cut must not take it."""
+        self._settled = dict(self.found.prefixes)
+
+    def go_back(self) -> None:
+        """The power has failed: what was seen of a step that had not ended may be gone."""
+        self.found.prefixes = dict(self._settled)
+        self._seen.clear()
 
     def look(self) -> None:
         """Look at everything that has changed."""
@@ -207,7 +219,8 @@ class CampaignReader:
 
 
 def _newest(path: Path) -> DeltaTable | None:
-    return DeltaTable(path) if DeltaTable.is_deltatable(str(path)) else None
+    # A first commit that a power cut tore does not count: the next publish makes it again.
+    return DeltaTable(path) if has_table(path) else None
 
 
 def _delta_rows(table: DeltaTable, columns: tuple[str, ...]) -> Rows:
@@ -243,6 +256,11 @@ def main(root: str, folder: str, dsn: str | None = None) -> None:
             reader.found.strays.append(f"a look ended with {type(error).__name__}: {error}")
         if line is not None:
             print(json.dumps(vars(reader.found)), flush=True)
+        if line == "settle\n":
+            reader.settle()
+        elif line == "power\n":
+            sys.stdin.readline()
+            reader.go_back()
 
 
 if __name__ == "__main__":

@@ -21,10 +21,27 @@ class ReaderProcess:
 
     def look(self) -> dict[str, Any]:
         """Let it look once more; returns the fields of its `Found`."""
+        return self._ask("look")
+
+    def settle(self) -> None:
+        """Let it look once more; no power cut may take what it sees."""
+        self._ask("settle")
+
+    @contextmanager
+    def without_power(self) -> Iterator[None]:
+        """It does not look while the block runs, and what was not settled may be gone then."""
+        self._ask("power")
+        yield
+        self._type("on")
+
+    def _type(self, line: str) -> None:
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write("look\n")
+        self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
+
+    def _ask(self, line: str) -> dict[str, Any]:
+        self._type(line)
+        assert self._process.stdout is not None
         found: dict[str, Any] = json.loads(self._process.stdout.readline())
         return found
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.aim import JVM, Aim
+from tests.chaos.blow import POWER
 from tests.chaos.campaign_history import CampaignHistory
 from tests.servers.postgres import Postgres
 
@@ -19,7 +20,7 @@ def test_thirty_kills_of_ten_pipelines_lose_and_double_nothing(tmp_path: Path) -
     # A server of its own: the campaign may kill it.
     with Postgres() as postgres:
         home = tmp_path / "history"
-        with CampaignHistory(home, SEED, print, postgres) as history:
+        with CampaignHistory(home, SEED, print, postgres, kinds=("kill",)) as history:
             ended = history.play(rounds=1)
     assert ended.problems == []
     assert ended.kills >= KILLS
@@ -34,6 +35,28 @@ def test_thirty_kills_of_ten_pipelines_lose_and_double_nothing(tmp_path: Path) -
     }
     seen = {"table", "version before", "rejected", "lists", "database"}
     assert set(ended.looks) == seen
+
+
+# A seed whose first run has the kind, and in which steps.
+@pytest.mark.usefixtures("with_faults", "child_jvm")
+@pytest.mark.parametrize(
+    ("kind", "seed", "faults", "steps"),
+    [
+        ("power", 17, {*POWER}, {"ingest"}),
+        ("hosts", 20, {"stop"}, {"ingest", "publish"}),
+        ("clock", 15, {"clock"}, {"ingest", "publish"}),
+    ],
+    ids=["power", "hosts", "clock"],
+)
+def test_a_power_cut_a_host_that_pauses_and_a_wrong_clock_lose_and_double_nothing(
+    tmp_path: Path, kind: str, seed: int, faults: set[str], steps: set[str]
+) -> None:
+    with CampaignHistory(tmp_path / "history", seed, print, kinds=(kind,)) as history:
+        ended = history.play(rounds=1)
+    assert ended.problems == []
+    assert {blow.process for blow in ended.blows} == steps
+    assert (sum(ended.repairs.values()) > 0) == (kind == "power")
+    assert {blow.fault for blow in ended.blows} <= faults
 
 
 def test_a_seed_chooses_the_same_faults_each_time(tmp_path: Path) -> None:

@@ -107,3 +107,18 @@ def test_longer_prefixes_of_the_input_have_other_rows(
     files = delivered(reader.expected.folder)
     states = [pipeline.expected(files[:length]) for length in range(FILES + 1)]
     assert len({frozenset(state.items()) for state in states}) == FILES + 1
+
+
+def test_a_power_cut_may_take_what_was_not_settled_and_nothing_else(reader: CampaignReader) -> None:
+    for length in (2, 3):
+        publish(reader, length)
+        reader.look()
+        if length == 2:
+            reader.settle()
+    reader.go_back()
+    publish(reader, 2)
+    reader.look()
+    assert reader.found.strays == []
+    publish(reader, 1)
+    reader.look()
+    assert reader.found.strays == ["table append_a went back from prefix 2 to 1"]

@@ -25,7 +25,7 @@ from tests.faults.point import Stage
 KINDS = {
     fault.title: fault
     for fault in Fault
-    if fault not in (Fault.COUNT, Fault.KILL_AFTER, Fault.READ_ONLY)
+    if fault not in (Fault.COUNT, Fault.KILL_AFTER, Fault.READ_ONLY, Fault.STOP, Fault.CLOCK)
 }
 STORE_KINDS = {fault.title: fault for fault in StoreFault if fault is not StoreFault.COUNT}
 AnyFault = Fault | StoreFault

@@ -3,7 +3,7 @@
  * Between `faults_arm` and `faults_disarm` it counts the calls that change something below a folder
  * and lets the n-th of them fail, or kills the process there. Calls elsewhere pass unseen, as do
  * all of them while it is not armed. A process that this one starts, such as a JVM, is armed by its
- * environment: see `faults_arm_by_environment`.
+ * environment: see `faults_arm_by_environment`. It can also record what is done, and set the clock.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum fault {
@@ -29,12 +31,17 @@ enum fault {
     FAIL_LASTING, /* this call and all later ones fail; of a write half is done first */
     CUT,          /* SIGKILL before the call, after every call was reported */
     KILL_AFTER,   /* SIGKILL before the next call, whichever that is */
+    STOP,         /* SIGSTOP before the call, which is done after a SIGCONT */
+    CLOCK,        /* from the call on the clock is back by `error` seconds more */
 };
 
 static char folder[PATH_MAX];
 static size_t folder_length;
 static atomic_int armed, calls, hit;
 static int target, fault, error, report, whole_group;
+/* Gets every call that is done, of all processes, in the order of their writes. */
+static int record = -1;
+static atomic_int seconds_back;
 static char pattern[PATH_MAX];
 
 /* Begin to count. `path` has no slash at its end; `number` is the errno of a call that fails. What
@@ -46,6 +53,7 @@ void faults_arm(const char *path, int call, int which, int number, int report_fd
     fault = which;
     error = number;
     report = report_fd;
+    if (which == CUT) record = report_fd;
     calls = hit = 0;
     armed = 1;
 }
@@ -54,6 +62,7 @@ void faults_arm(const char *path, int call, int which, int number, int report_fd
 int faults_disarm(void)
 {
     armed = 0;
+    if (fault == CUT) record = -1;
     return calls;
 }
 
@@ -62,12 +71,20 @@ int faults_disarm(void)
 /* Begin to count in a process that `FAULTS_PROGRAM` names, a part of its executable's path:
  * `FAULTS_FOLDER`, `FAULTS_CALL`, `FAULTS_FAULT` and `FAULTS_ERROR` are as in `faults_arm`, and
  * `FAULTS_REPORT` is a file. Only calls count that fit `FAULTS_PATTERN`, as in
- * `rename *` followed by a path. `FAULTS_GROUP` kills the whole process group. */
+ * `rename *` followed by a path. `FAULTS_GROUP` kills the whole process group. In every process
+ * `FAULTS_RECORD` is a file that gets all calls below the folder, and the clock is back by
+ * `FAULTS_CLOCK` seconds. */
 __attribute__((constructor)) void faults_arm_by_environment(void)
 {
+    seconds_back = NUMBER("FAULTS_CLOCK");
+    if (!getenv("FAULTS_FOLDER")) return;
+    if (getenv("FAULTS_RECORD")) {
+        record = open(getenv("FAULTS_RECORD"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        faults_arm(getenv("FAULTS_FOLDER"), 0, NOTHING, 0, -1);
+    }
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0 || !getenv("FAULTS_PROGRAM") || !getenv("FAULTS_FOLDER")) return;
+    if (length < 0 || !getenv("FAULTS_PROGRAM")) return;
     program[length] = 0;
     if (!strstr(program, getenv("FAULTS_PROGRAM"))) return;
     int said = -1;
@@ -103,15 +120,37 @@ static int path_of(int descriptor, char *into)
     return 1;
 }
 
-static void tell(const char *name, const char *path)
+static void say(int into, const char *line, int length)
 {
     REAL(ssize_t, "write", int, const void *, size_t);
+    if (into >= 0) (void)!real(into, line, (size_t)length);
+}
+
+static void tell(const char *name, const char *path)
+{
     char line[PATH_MAX + 64];
-    int length = snprintf(line, sizeof line, "%s %s\n", name, path);
-    if (report >= 0) (void)!real(report, line, (size_t)length);
+    say(report, line, snprintf(line, sizeof line, "%s %s\n", name, path));
+}
+
+/* A new name is recorded with the old one, in one write: other threads record too. */
+static void keep(const char *name, const char *from, const char *path)
+{
+    char line[4 * PATH_MAX + 64];
+    if (record < 0) return;
+    int length = from ? snprintf(line, sizeof line, "from %s\n", from) : 0;
+    length += snprintf(line + length, sizeof line - (size_t)length, "%s %s\n", name, path);
+    say(record, line, length);
 }
 
 static void die(void) { kill(whole_group ? 0 : getpid(), SIGKILL); }
+
+/* The signal may be taken by another thread, a moment later: this one waits for it. */
+static void stop(void)
+{
+    struct timespec moment = {0, 200000000};
+    kill(whole_group ? 0 : getpid(), SIGSTOP);
+    nanosleep(&moment, NULL);
+}
 
 /* Whether a call is one of those that are counted. */
 static int counts(const char *name, const char *path)
@@ -125,27 +164,36 @@ static int counts(const char *name, const char *path)
 /* What is to become of a call. */
 enum answer { PASS, FAIL, HALF };
 
-/* Count a call. `length` is what it would write, -1 if it writes no content; `frees` says that it
- * can only give space back, which a full disk does not prevent. */
-static enum answer count(const char *name, const char *path, ssize_t length, int frees)
+static enum answer answer_to(const char *name, const char *path, ssize_t length, int frees)
 {
     if (fault == KILL_AFTER && hit) die();
     if (!counts(name, path)) return PASS;
     int call = ++calls;
     int full = error == ENOSPC || error == EDQUOT;
-    if (fault == NOTHING || fault == CUT) tell(name, path);
+    if (fault == NOTHING) tell(name, path);
     if (fault == NOTHING || call < target || (call > target && fault != FAIL_LASTING)) return PASS;
-    if (frees && full && fault >= FAIL_ONCE) return PASS;
+    if (frees && full && (fault == FAIL_ONCE || fault == FAIL_LASTING)) return PASS;
     if (call == target || !hit) {
         hit = 1;
-        if (fault == CUT) die();
         tell(name, path);
-        if (fault == KILL_AFTER) return PASS;
-        if (fault == KILL || (fault == TEAR && length < 2)) die();
+        if (fault == KILL || fault == CUT || (fault == TEAR && length < 2)) die();
+        if (fault == STOP) stop();
+        if (fault == CLOCK) seconds_back += error;
+        if (fault == KILL_AFTER || fault == STOP || fault == CLOCK) return PASS;
         if (fault == TEAR || (fault == FAIL_LASTING && length > 1)) return HALF;
     }
     errno = error;
     return FAIL;
+}
+
+/* Count a call. `length` is what it would write, -1 if it writes no content; `frees` says that it
+ * can only give space back, which a full disk does not prevent; `from` is the old name. */
+static enum answer count(const char *name, const char *from, const char *path, ssize_t length,
+                         int frees)
+{
+    enum answer answer = answer_to(name, path, length, frees);
+    if (answer != FAIL) keep(name, from, path);
+    return answer;
 }
 
 /* The absolute path of a name, into a place of two lengths; 0 if there is none. */
@@ -164,23 +212,24 @@ static enum answer change(const char *name, int directory, const char *path, int
 {
     char place[2 * PATH_MAX];
     if (!armed || !path || !absolute(directory, path, place)) return PASS;
-    return below(place) ? count(name, place, -1, frees) : PASS;
+    return below(place) ? count(name, NULL, place, -1, frees) : PASS;
 }
 
 /* A file gets another name, or one more. */
 static enum answer rename_from(const char *name, int from_directory, const char *from, int directory,
                                const char *to)
 {
-    char place[2 * PATH_MAX];
-    if (armed && fault == CUT && from && absolute(from_directory, from, place)) tell("from", place);
-    return change(name, directory, to, 0);
+    char before[2 * PATH_MAX], place[2 * PATH_MAX];
+    if (!armed || !from || !to || !absolute(from_directory, from, before)) return PASS;
+    if (!absolute(directory, to, place) || !below(place)) return PASS;
+    return count(name, before, place, -1, 0);
 }
 
 static enum answer change_open(const char *name, int descriptor, ssize_t length)
 {
     char place[PATH_MAX];
     if (!armed || descriptor < 3 || !path_of(descriptor, place) || !below(place)) return PASS;
-    return count(name, place, length, 0);
+    return count(name, NULL, place, length, 0);
 }
 
 /* ---- files are made ---------------------------------------------------------------------- */
@@ -366,4 +415,31 @@ int remove(const char *path)
 {
     REAL(int, "remove", const char *);
     return change("unlink", AT_FDCWD, path, 1) == PASS ? real(path) : -1;
+}
+
+/* ---- the clock --------------------------------------------------------------------------- */
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    REAL(int, "clock_gettime", clockid_t, struct timespec *);
+    int answer = real(clock, now);
+    if (answer == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+        now->tv_sec -= seconds_back;
+    return answer;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone)
+{
+    REAL(int, "gettimeofday", struct timeval *, void *);
+    int answer = real(now, zone);
+    if (answer == 0) now->tv_sec -= seconds_back;
+    return answer;
+}
+
+time_t time(time_t *into)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (into) *into = now.tv_sec;
+    return now.tv_sec;
 }

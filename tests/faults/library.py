@@ -80,6 +80,10 @@ class Fault(Enum):
     POWER_NAMES = ("power-names", 5, 0)
     # After the call, before whatever the process changes next.
     KILL_AFTER = ("kill-after", 6, 0)
+    # The process stops before the call, and does it when it is continued.
+    STOP = ("stop", 7, 0)
+    # The clock goes back at the call; the number is that of seconds.
+    CLOCK = ("clock", 8, 3600)
 
     @property
     def title(self) -> str:

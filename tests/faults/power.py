@@ -84,14 +84,18 @@ class Disk:
         if content is not None:
             if path in self.names and path not in self.unsynced:
                 self.replaced[path] = self.begun.get(path, path)
-            self.names = _moved(self.names, before, path)
-            self.replaced = _moved(self.replaced, before, path)
-            self.begun = _moved(self.begun, before, path)
-            below = _moved(self.unsynced, before, path)
-            self.unsynced = {at: _below(of, before, path) for at, of in below.items()}
+            if content.folder:
+                self._move(before, path)
             self.names[path] = content
             was = self.unsynced.pop(before, before) if before in self.unsynced else before
             self.unsynced[path] = was
+
+    def _move(self, before: Path, path: Path) -> None:
+        self.names = _moved(self.names, before, path)
+        self.replaced = _moved(self.replaced, before, path)
+        self.begun = _moved(self.begun, before, path)
+        below = _moved(self.unsynced, before, path)
+        self.unsynced = {at: _below(of, before, path) for at, of in below.items()}
 
 
 def _moved(found: dict[Path, Value], before: Path, path: Path) -> dict[Path, Value]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,3 +135,74 @@ def test_a_process_is_armed_by_its_environment_at_calls_that_fit_a_pattern(
     hit = tmp_path.with_suffix(".hit")
     said_of_hit = hit.read_text() if hit.exists() else ""
     assert said_of_hit == ("" if "java" in program else f"write {tmp_path}/second\n")
+
+
+# Writes, and says how long ago its file was changed by its own clock and by that of the disk.
+WRITES_AND_LOOKS = """
+import sys, time
+from pathlib import Path
+
+file = Path(sys.argv[1]) / "file"
+for _ in range(2):
+    file.write_text("whole")
+    print(round((time.time() - file.stat().st_mtime) / 3600), flush=True)
+"""
+
+
+def arming(folder: Path, fault: Fault, pattern: str) -> dict[str, str]:
+    """The variables that let a Python process meet a fault at the first call of a pattern."""
+    _, which, number = fault.value
+    return {
+        "FAULTS_PROGRAM": "python",
+        "FAULTS_FOLDER": str(folder),
+        "FAULTS_PATTERN": pattern,
+        "FAULTS_CALL": "1",
+        "FAULTS_FAULT": str(which),
+        "FAULTS_ERROR": str(number),
+    }
+
+
+def test_the_clock_goes_back_at_a_call_from_where_the_environment_has_set_it(
+    tmp_path: Path, with_faults: dict[str, str]
+) -> None:
+    armed = arming(tmp_path, Fault.CLOCK, "write *") | {"FAULTS_CLOCK": "7200"}
+    with child(WRITES_AND_LOOKS, tmp_path, environ={**with_faults, **armed}) as process:
+        said, _ = process.communicate()
+    assert said.splitlines() == ["-3", "-3"]
+    del armed["FAULTS_FAULT"]
+    with child(WRITES_AND_LOOKS, tmp_path, environ={**with_faults, **armed}) as process:
+        said, _ = process.communicate()
+    assert said.splitlines() == ["-2", "-2"]
+
+
+def test_a_process_stops_before_the_call_and_does_it_when_it_is_continued(
+    tmp_path: Path, with_faults: dict[str, str]
+) -> None:
+    armed = arming(tmp_path, Fault.STOP, "write */second")
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITES_TWO, str(tmp_path)], env={**with_faults, **armed}
+    )
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    left = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert left == {"first": "whole", "second": ""}
+    process.send_signal(signal.SIGCONT)
+    assert process.wait() == 0
+    assert (tmp_path / "second").read_text() == "whole"
+
+
+def test_every_call_that_is_done_is_recorded_beside_the_fault(
+    tmp_path: Path, with_faults: dict[str, str]
+) -> None:
+    home, record = tmp_path / "home", tmp_path / "record"
+    home.mkdir()
+    armed = arming(home, Fault.KILL, "write */second") | {"FAULTS_RECORD": str(record)}
+    with child(WRITES_TWO, home, environ={**with_faults, **armed}) as process:
+        process.communicate()
+    first = home / "first"
+    assert process.returncode == -9
+    assert record.read_text().splitlines() == [
+        f"open {first}",
+        f"write {first}",
+        f"open {home / 'second'}",
+    ]

@@ -35,7 +35,7 @@ def main(
     host: str, played: str, home: str, bucket: str, stop: str, action: str, *arguments: str
 ) -> None:
     if played:
-        _play(host)
+        play_host(host)
     else:
         socket.sethostname(host)
     heartbeat.BEAT_SECONDS = 0.1
@@ -45,7 +45,8 @@ def main(
     say(f"ended {ACTIONS[action](history, *arguments)}")
 
 
-def _play(host: str) -> None:
+def play_host(host: str) -> None:
+    """Answer as a process on another host does when it is asked who and where it is."""
     boot = "another-boot" if host == socket.gethostname() else process._boot()
     setattr(socket, "gethostname", lambda: host)  # noqa: B010
     setattr(process, "_boot", lambda: boot)  # noqa: B010
