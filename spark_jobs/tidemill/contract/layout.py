@@ -153,6 +153,11 @@ class Layout:
         """The snapshots of checkpoints that people have taken."""
         return self.home / "snapshots"
 
+    @property
+    def forks(self) -> Path:
+        """Forks of this pipeline under other names, as long as they are not whole."""
+        return self.root / ".tidemill" / "forks" / self.name
+
     def snapshot(self, number: int) -> Path:
         return self.snapshots / f"{number:06d}"
 

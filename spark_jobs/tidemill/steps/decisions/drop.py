@@ -120,6 +120,7 @@ def drop(layout: Layout, *, table: bool, run_id: str) -> Iterator[Path]:
         if layout.home.is_dir() and not any(layout.home.iterdir()):
             layout.home.rmdir()
     _remove(waste)
+    _remove(layout.forks)
     if not layout.home.is_dir():
         unregister(layout)
 

@@ -58,7 +58,7 @@ def named_fork(
 
 def _build(pipeline: Pipeline, plan: NamedForkPlan, by: str, reason: str) -> None:
     layout = pipeline.layout
-    draft = Layout(layout.root / ".tidemill" / "forks" / layout.name, plan.new.name)
+    draft = Layout(layout.forks, plan.new.name)
     generation, history = open_generation(pipeline), Snapshot(layout)
     name = next_generation(layout)
 

@@ -70,6 +70,14 @@ def drafts(layout: Layout, before: float) -> Iterator[Leftover]:
                 yield one
 
 
+def half_forks(layout: Layout) -> Iterator[Leftover]:
+    """Forks under other names that were never finished.
+
+    A fork is built under the lease of its original, so that under the lease none is being built.
+    """
+    return _there("draft", sorted(layout.forks.glob("*")))
+
+
 def _checkpoints(layout: Layout) -> Iterator[Path]:
     folder = layout.home / "checkpoints"
     names = folder.iterdir() if folder.is_dir() else ()

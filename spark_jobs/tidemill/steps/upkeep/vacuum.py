@@ -9,6 +9,7 @@ from tidemill.steps.upkeep.old_checkpoints import ended_checkpoints, old_snapsho
 from tidemill.steps.upkeep.old_documents import (
     drafts,
     ended_queries,
+    half_forks,
     old_epochs,
     old_notices,
     removals_begun,
@@ -51,6 +52,7 @@ def plan_vacuum(run: RunContext, kept: int = KEPT) -> list[Leftover]:
         *old_notices(layout, kept),
         *ended_queries(layout, leftovers),
         *drafts(layout, leftovers),
+        *half_forks(layout),
     ]
 
 
