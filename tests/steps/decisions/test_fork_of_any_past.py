@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from tidemill.generations.verify import open_generation
 from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.steps.decisions import named_fork as step
 from tidemill.steps.decisions.drop import drop
-from tidemill.steps.decisions.named_fork import named_fork, plan_named_fork
+from tidemill.steps.decisions.named_fork import named_fork
+from tidemill.steps.decisions.named_fork_plan import plan_named_fork
 from tidemill.steps.upkeep.vacuum import plan_vacuum, vacuum
 
 WHO = {"by": "ada", "reason": "new code"}
@@ -94,6 +96,18 @@ def test_a_fork_after_a_backfill_has_none_of_its_rows(past: RolledHistory) -> No
     trial.go(3)
     assert trial.ids() == [3]
     assert 11 in past.ids()
+
+
+def test_the_suite_of_a_fork_has_its_name(past: RolledHistory) -> None:
+    past.go(1)
+    past.pipeline.suite_file.parent.mkdir(parents=True, exist_ok=True)
+    past.pipeline.suite_file.write_text('{"name": "orders", "expectations": []}')
+    trial = fork(past, Trial)
+    assert json.loads(trial.pipeline.suite_file.read_text()) == {
+        "name": "trial",
+        "expectations": [],
+    }
+    assert json.loads(past.pipeline.suite_file.read_text())["name"] == NAME
 
 
 def test_an_unfinished_fork_goes_with_the_next_vacuum(

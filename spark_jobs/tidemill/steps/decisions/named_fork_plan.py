@@ -1,5 +1,6 @@
 """The plan of a fork under another name: where it begins, and which files it gets."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -176,7 +177,20 @@ def _files(pipeline: Pipeline, other: str) -> dict[Path, str]:
         texts[pipeline.suite_file.with_name(f"{other}.json")] = pipeline.suite_file
     texts[place] = source
     return {
-        to: file.read_text(encoding="utf-8")
+        to: _named(file.read_text(encoding="utf-8"), other)
+        if file == pipeline.suite_file
+        else file.read_text(encoding="utf-8")
         for to, file in texts.items()
         if file.is_file() and not to.exists()
     }
+
+
+def _named(suite: str, name: str) -> str:
+    """A suite under the name of its new file; one that cannot be read is the gate's to refuse."""
+    try:
+        content = json.loads(suite)
+    except ValueError:
+        return suite
+    if not isinstance(content, dict) or "name" not in content:
+        return suite
+    return json.dumps({**content, "name": name}, indent=2, ensure_ascii=False) + "\n"
