@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import assume, given
 
 from tests.oracle.changed_versions import OTHERS, kind_of
 from tests.oracle.decision_histories import HISTORIES, lines
 from tests.oracle.decisions import OF_ALL, OF_PARTS, Ask, wishful
 from tests.oracle.history import Go
+from tests.oracle.numbered import LONG, new_folder, numbered, play_one
 from tests.oracle.play_decisions import asking
-from tests.oracle.test_shipped import LONG, MANY, seeded
 
 # What the fixed histories are there for.
 MEET = {
@@ -50,20 +48,21 @@ def test_what_only_the_next_batch_gives_out_is_not_final(tmp_path: Path, spark: 
     assert (play.met["refused backfill"], play.met["backfill"]) == (1, 1)
 
 
-@pytest.mark.parametrize("name", OTHERS if LONG else ["device_signals"])
+@pytest.mark.parametrize(("name", "number"), numbered(OTHERS if LONG else ["device_signals"]))
 def test_and_after_any_history(
-    name: str, tmp_path_factory: pytest.TempPathFactory, spark: object
+    name: str,
+    number: int,
+    tmp_path: Path,
+    spark: object,
+    request: pytest.FixtureRequest,
 ) -> None:
     met = Counter[str]()
     asked = OF_ALL if OTHERS[name].slots is None else OF_PARTS
-
-    @seeded(name)
-    @MANY
-    @given(wishful(kind_of(name), asked))
-    def holds(events: Any) -> None:
-        # The first that Hypothesis tries is the smallest of all.
-        assume(LONG or len({one.role for one in events if isinstance(one, Ask)}) > 2)
-        met.update(asking(name, tmp_path_factory.mktemp(name), events).met)
-
-    holds()
-    assert met["rebuild"] or met["backfill"] or met["forked"]
+    play_one(
+        wishful(kind_of(name), asked),
+        f"decisions/{name}/{number}" if LONG else name,
+        lambda events: met.update(asking(name, new_folder(tmp_path), events).met),
+        telling=lambda events: len({one.role for one in events if isinstance(one, Ask)}) > 2,
+    )
+    request.node.user_properties.append(("met", dict(met)))
+    assert met["rebuild"] or met["backfill"] or met["forked"] or LONG

@@ -1,0 +1,80 @@
+"""Histories by number: one of each pipeline in `make test`, many in `make test-long`.
+
+A history follows from its seed, its test, its pipeline and its number, so that any of them can be
+played alone.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from hypothesis.strategies import SearchStrategy
+
+HISTORIES = int(os.environ.get("TIDEMILL_HISTORIES", "1"))
+SEED = int(os.environ.get("TIDEMILL_SEED", "1"))
+LONG = HISTORIES >= 20
+# Histories that start processes, which takes ten times as long.
+DEATHS = max(1, HISTORIES // 10)
+SHRINK = bool(os.environ.get("TIDEMILL_SHRINK"))
+
+
+def numbered(names: Iterable[str], histories: int = HISTORIES) -> list[Any]:
+    """The parameters `name` and `number` of a test.
+
+    Args:
+        names: The cases.
+        histories: How many each has in the long mode.
+    """
+    if not LONG:
+        return [pytest.param(name, 0, id=name) for name in names]
+    return [
+        pytest.param(name, number, id=f"{name}-{number}")
+        for number in range(histories)
+        for name in names
+    ]
+
+
+def new_folder(within: Path) -> Path:
+    """A folder for one play of a history; one that is made small is played often."""
+    return Path(tempfile.mkdtemp(dir=within))
+
+
+def play_one(
+    histories: SearchStrategy[Any],
+    key: str,
+    play: Callable[[Any], None],
+    *,
+    telling: Callable[[Any], bool],
+) -> None:
+    """Draw a history, and play it.
+
+    Args:
+        key: Together with the seed it says which history that is.
+        telling: Whether a history has enough in it for `make test`, which plays no other.
+    """
+    tried = []
+
+    @seed(crc32(key.encode() if not LONG else f"{SEED}/{key}".encode()))
+    @settings(
+        max_examples=1,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate, *([Phase.shrink] if SHRINK else [])],
+        print_blob=LONG,
+        suppress_health_check=[*HealthCheck],
+    )
+    @given(histories)
+    def holds(events: Any) -> None:
+        # The first that Hypothesis tries is the smallest of all.
+        tried.append(events)
+        assume(len(tried) > 1 if LONG else telling(events))
+        play(events)
+
+    holds()
