@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
 
+    from tests.servers.azurite import Azurite
     from tests.servers.kafka import Broker
     from tests.servers.mariadb import MariaDB
     from tests.servers.mysql import MySql
@@ -199,6 +200,19 @@ def s3() -> Iterator[S3]:
 
     with S3() as s3:
         yield s3
+
+
+@pytest.fixture(scope="session")
+def azurite() -> Iterator[Azurite]:
+    """One Azurite for all tests, where this machine has it; each makes a container of its own."""
+    from tests.servers.azurite import Azurite, NoAzurite
+
+    try:
+        server = Azurite()
+    except NoAzurite as reason:
+        pytest.skip(str(reason))
+    with server:
+        yield server
 
 
 @pytest.fixture(scope="session")

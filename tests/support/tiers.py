@@ -29,6 +29,7 @@ MARKS = {
     "postgres": {"server"},
     "s3": {"jvm", "server"},
     "mariadb": {"server"},
+    "azurite": {"server"},
     "mysql": {"server"},
     "warehouse": {"server"},
     "browser": {"browser"},
