@@ -68,6 +68,46 @@ def test_a_time_without_a_date_in_a_file_or_a_record_is_malformed(
         assert {r.text: (r.at, r[2] is not None) for r in rows.collect()} == expected(spark)
 
 
+def test_a_text_in_a_csv_file_is_the_time_that_the_format_makes_of_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    texts = (
+        *DATED,
+        *MALFORMED,
+        # The hour that summer time leaves out, the one that it has twice, and a zone of that place.
+        "2026-03-29 02:30:00",
+        "2026-10-25T02:30:00",
+        "1890-01-01 00:00:00",
+        "0000-01-01 00:00:00",
+        "9999-12-31 23:59:59",
+        "2026-03-01 05:00:60",
+        "2026-03-01 24:00:00",
+        # As long as a text with all its digits; a cast reads more of these than the format does.
+        "2026-03-01 05:00:5.",
+        "2026-03-01 05:00:5Z",
+        "2026-03-01 05:00:5 ",
+        "2026-03-01 05:0:05\t",
+        "2026-3-1 1:2:3+1:00",
+        "2026-3-1 12:00:00  ",
+        "2026-03-01  5:00:00",
+    )
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(("text,at", *(f'"{text}","{text}"' for text in texts))) + "\n")
+    source = FileSource.model_validate({"format": "csv", "path": "/in", "schema": SCHEMA})
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        read = read_batch(spark, source, [str(path)]).select("text", F.unix_micros("at"))
+        found = {row[0]: row[1] for row in read.collect()}
+        form = F.lit(source.reader_options["timestampFormat"])
+        wanted = spark.createDataFrame([(text,) for text in texts], "text string").select(
+            "text", F.unix_micros(F.try_to_timestamp("text", form))
+        )
+        assert found == {row[0]: row[1] for row in wanted.collect()}
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+
+
 def test_a_row_whose_time_is_malformed_keeps_the_texts_that_were_delivered(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -1,8 +1,9 @@
 """Timestamps of CSV files, read fast where their text has the usual form.
 
 The default `timestampFormat` accepts what Spark reads without a format, but for times without a
-date. Most of what its parts that may be missing cost is saved by trying one of two narrow formats
-before it, each of which accepts less and reads it the same (Spark 4.2: 1.4 µs a text against 0.5).
+date. What its parts that may be missing cost is saved by trying other ways before it, each of which
+accepts less and reads it the same: a cast where every sign has its place, and a narrower format for
+what may follow the seconds (Spark 4.2: 1.4 µs a text against 0.2 and 0.5).
 """
 
 from pyspark.sql import Column, DataFrame
@@ -14,9 +15,13 @@ from tidemill.spec.formats.rules import WITH_DATE
 from tidemill.spec.sources.file import FileSource
 
 _FORMAT = "timestampFormat"
-# What stands between date and time -> the format of a text that ends with the seconds.
-_NARROW = {" ": "yyyy-MM-dd HH:mm:ss", "T": "yyyy-MM-dd'T'HH:mm:ss"}
-_MAY_FOLLOW = "[.SSSSSSSSS][XXX]"
+_PARSED = "_tidemill_time"
+_USUAL = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}\z"
+# What stands between date and time -> the format of a longer text.
+_NARROW = {
+    " ": "yyyy-MM-dd HH:mm:ss[.SSSSSSSSS][XXX]",
+    "T": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSSSSS][XXX]",
+}
 _BETWEEN = len("2026-03-01") + 1
 _SECONDS = len("2026-03-01 12:30:00")
 
@@ -49,12 +54,16 @@ def with_times(rows: DataFrame, schema: StructType, source: FileSource) -> DataF
     if not times:
         return rows
     delivered = {name: F.col(f"`{name}`") for name in schema.names}
-    parsed = {name: _timestamp(delivered[name]) for name in times}
+    # In one step with what asks for it Spark would parse each text twice.
+    parsed = {name: f"{_PARSED}_{number}" for number, name in enumerate(times)}
+    rows = rows.withColumns({parsed[name]: _timestamp(delivered[name]) for name in times})
     lost = F.lit(False)
-    for name, time in parsed.items():
-        lost |= delivered[name].isNotNull() & time.isNull()
+    for name in times:
+        lost |= delivered[name].isNotNull() & F.col(parsed[name]).isNull()
     record = F.when(lost, F.to_json(F.struct(*delivered.values())))
-    return rows.withColumns({**parsed, CORRUPT: F.coalesce(F.col(CORRUPT), record)})
+    found = {name: F.col(parsed[name]) for name in times}
+    corrupt = F.coalesce(F.col(CORRUPT), record)
+    return rows.withColumns({**found, CORRUPT: corrupt}).drop(*parsed.values())
 
 
 def _times(schema: StructType, source: FileSource) -> tuple[str, ...]:
@@ -66,10 +75,10 @@ def _times(schema: StructType, source: FileSource) -> tuple[str, ...]:
 
 
 def _timestamp(text: Column) -> Column:
-    length, between = F.length(text), F.substring(text, _BETWEEN, 1)
-    narrow = F.lit(None).cast("timestamp")
+    # Where it has no zone; a cast to a type with one would give "12:30" the date of today.
+    usual = text.try_cast("timestamp_ntz").cast("timestamp")
+    time = F.when(text.rlike(_USUAL), usual)
     for sign, form in _NARROW.items():
-        for long, fits in ((form, length == _SECONDS), (form + _MAY_FOLLOW, length > _SECONDS)):
-            time = F.try_to_timestamp(text, F.lit(long))
-            narrow = F.when(fits & (between == sign), time).otherwise(narrow)
-    return F.coalesce(narrow, F.try_to_timestamp(text, F.lit(WITH_DATE[_FORMAT])))
+        fits = (F.length(text) > _SECONDS) & (F.substring(text, _BETWEEN, 1) == sign)
+        time = time.when(fits, F.try_to_timestamp(text, F.lit(form)))
+    return F.coalesce(time, F.try_to_timestamp(text, F.lit(WITH_DATE[_FORMAT])))

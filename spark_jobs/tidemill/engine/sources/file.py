@@ -125,11 +125,12 @@ def _loaded(reader: Reader, source: FileSource, load: Callable[[Reader], DataFra
         read = read.add(CORRUPT, StringType())
         reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
     rows = load(reader.format(source.format).schema(read).options(**source.reader_options))
+    # First of all, or Spark hands all that it knows of a file through the steps in between.
+    rows = rows.withColumn(ORIGIN, F.col("_metadata.file_path"))
     if source.rules.malformed_rows:
         rows = with_times(rows, schema, source)
     else:
         rows = rows.withColumn(CORRUPT, F.lit(None).cast("string"))
-    rows = rows.withColumn(ORIGIN, F.col("_metadata.file_path"))
     return with_undecodable(rows, source) if source.rules.encodings else rows
 
 
