@@ -13,12 +13,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from tests.chaos.blow import HistoryEnded, summary
+from tests.chaos.broker_absences import BROKER
 from tests.chaos.campaign_history import KINDS, CampaignHistory
 from tests.faults.__main__ import main as play_calls
 from tests.faults.library import FAULTS, NoCompiler, built
+from tests.servers.kafka import Broker
 from tests.servers.postgres import Postgres
 
 # In memory where there is one: a history writes and deletes many thousand files.
@@ -46,9 +49,9 @@ def main() -> int:
     kinds = given.kind or KINDS
     began, ended = time.monotonic(), list[HistoryEnded]()
     seed = given.seed
-    with Postgres() as postgres:
+    with Postgres() as postgres, _broker(kinds) as broker:
         while sum(_blows(history, kinds) for history in ended) < given.kills:
-            ended.append(play(seed, postgres, kinds))
+            ended.append(play(seed, postgres, kinds, broker))
             seed += 1
     for line in summary(ended):
         print(line)
@@ -56,11 +59,13 @@ def main() -> int:
     return 1 if any(history.problems for history in ended) else 0
 
 
-def play(seed: int, postgres: Postgres, kinds: Collection[str]) -> HistoryEnded:
+def play(
+    seed: int, postgres: Postgres, kinds: Collection[str], broker: Broker | None
+) -> HistoryEnded:
     """Play the history of a seed; its folder stays if something was wrong."""
     where = MEMORY if os.access(MEMORY, os.W_OK) else None
     home = Path(tempfile.mkdtemp(prefix=f"tidemill-chaos-{seed}-", dir=where))
-    with CampaignHistory(home / "history", seed, _tell, postgres, kinds) as history:
+    with CampaignHistory(home / "history", seed, _tell, postgres, kinds, broker) as history:
         ended = history.play()
     print(
         f"seed {seed}: {ended.kills} pipelines killed, {len(ended.problems)} wrong, "
@@ -72,6 +77,10 @@ def play(seed: int, postgres: Postgres, kinds: Collection[str]) -> HistoryEnded:
     else:
         shutil.rmtree(home)
     return ended
+
+
+def _broker(kinds: Collection[str]) -> AbstractContextManager[Broker | None]:
+    return Broker() if BROKER in kinds else nullcontext()
 
 
 def _blows(history: HistoryEnded, kinds: Collection[str]) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Self
 from tests.chaos import aim as aims
 from tests.chaos.aim import Aim
 from tests.chaos.blow import Blow, HistoryEnded
+from tests.chaos.broker_absences import BROKER, BrokerAbsences
 from tests.chaos.campaign_pipelines import INPUT, deliver, pipelines
 from tests.chaos.clock_changes import ClockChanges
 from tests.chaos.left_point import DONE, IDLE, left_point
@@ -21,6 +22,7 @@ from tests.chaos.power_cuts import PowerCuts
 from tests.chaos.reader_process import reading
 from tests.chaos.step_process import GROUP_STEPS, Order, StepEnded, StepProcesses
 from tests.faults.library import Fault
+from tests.servers.kafka import Broker
 from tests.servers.postgres import Postgres
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
@@ -44,7 +46,7 @@ OTHERS: dict[str, type[PowerCuts | PausedHosts | ClockChanges]] = {
     "hosts": PausedHosts,
     "clock": ClockChanges,
 }
-KINDS = ("kill", *OTHERS)
+KINDS = ("kill", *OTHERS, BROKER)
 # What a refusal may ask for after a power cut.
 REPAIR = "tidemill checkpoint repair"
 # The partition of all input.
@@ -62,6 +64,7 @@ class CampaignHistory:
         tell: Gets a line for each pipeline that a fault hits.
         postgres: A server; None leaves databases out.
         kinds: Those of the blows, from `KINDS`.
+        broker: A server that one pipeline reads a topic of; None: it reads the folder, too.
     """
 
     def __init__(
@@ -71,12 +74,15 @@ class CampaignHistory:
         tell: Callable[[str], object],
         postgres: Postgres | None = None,
         kinds: Collection[str] = KINDS,
+        broker: Broker | None = None,
     ) -> None:
         self.home = home
         self.tell = tell
         self.postgres = postgres
         self.ended = HistoryEnded(seed)
-        self.pipelines = pipelines(database=postgres is not None)
+        self._topic = None if broker is None else BrokerAbsences(self, broker)
+        topic = self._topic and self._topic.name
+        self.pipelines = pipelines(database=postgres is not None, topic=topic)
         self.input, self.root = home / "input", home / "root"
         self._stack = ExitStack()
         self.faults = self._runs = self._files = 0
@@ -84,6 +90,8 @@ class CampaignHistory:
         self.power_failed = False
         self._kills = "kill" in kinds
         self._others = [kind(self) for name, kind in OTHERS.items() if name in kinds]
+        if self._topic is not None and BROKER in kinds:
+            self._others.append(self._topic)
         self._backfill = False
         for folder in (self.input, self.root, home / "output"):
             folder.mkdir(parents=True)
@@ -96,6 +104,8 @@ class CampaignHistory:
             database = self.postgres.fresh_database()
             dsn = [self.postgres.dsn(database)]
             connection = {"AIRFLOW_CONN_WAREHOUSE": _connection(self.postgres, database)}
+        if self._topic is not None:
+            connection |= self._topic.connection
         environ = {
             "TIDEMILL_ROOT": str(self.root),
             "TIDEMILL_PROJECTS": str(self.home / "project"),
@@ -137,6 +147,8 @@ class CampaignHistory:
         self._new_run()
         for _ in range(self.chance("files").randint(2, 4)):
             deliver(self.input, self._files)
+            if self._topic is not None:
+                self._topic.deliver(self._files)
             self._files += 1
         self._run("doctor", "ingest", "gate", "publish")
 

@@ -1,4 +1,4 @@
-"""The ten pipelines of a campaign: two of each class, all with one input folder and one group."""
+"""The ten pipelines of a campaign: two of each class, all with the same input and one group."""
 
 from __future__ import annotations
 
@@ -25,6 +25,15 @@ GAP = timedelta(minutes=5)
 SPAN = timedelta(minutes=10)
 INPUT = "CAMPAIGN_INPUT"
 WATERMARK = {"column": "at", "watermark": "15 minutes"}
+SCHEMA = "id string, at timestamp, action string, quantity int, again boolean"
+# Spark gives a broker up sooner than within minutes.
+IMPATIENT = {
+    "fetchOffset.numRetries": 1,
+    "fetchOffset.retryIntervalMs": 100,
+    "kafkaConsumer.pollTimeoutMs": 30000,
+    "kafka.default.api.timeout.ms": 30000,
+    "kafka.request.timeout.ms": 20000,
+}
 SUITE: dict[str, Any] = {
     "meta": {"great_expectations_version": "1.24.1"},
     "expectations": [
@@ -64,6 +73,11 @@ class CampaignPipeline:
         """The kinds of its targets."""
         return tuple(one["kind"] for one in self.spec.get("publish", [{"kind": "delta"}]))
 
+    @property
+    def reads_kafka(self) -> bool:
+        """Whether its input is a topic, and not the folder."""
+        return "sources" in self.spec
+
     def write(self, project: Path) -> None:
         """Write the pipeline's files."""
         spec = {
@@ -76,7 +90,7 @@ class CampaignPipeline:
                     "kind": "file",
                     "format": "json",
                     "path": f"${{{INPUT}}}",
-                    "schema": "id string, at timestamp, action string, quantity int, again boolean",
+                    "schema": SCHEMA,
                     "maxFilesPerTrigger": 1,
                 }
             },
@@ -256,18 +270,32 @@ def _database(table: str) -> dict[str, Any]:
     return {"publish": [DELTA, {"kind": "postgres", "conn_id": "warehouse", "table": table}]}
 
 
-def pipelines(*, database: bool) -> tuple[CampaignPipeline, ...]:
+def _topic(name: str) -> dict[str, Any]:
+    source = {
+        "kind": "kafka",
+        "subscribe": name,
+        "value": {"format": "json", "schema": SCHEMA},
+        "maxOffsetsPerTrigger": 9,
+        "commit_to_group": "campaign",
+        "options": IMPATIENT,
+    }
+    return {"sources": {"events": source}}
+
+
+def pipelines(*, database: bool, topic: str | None = None) -> tuple[CampaignPipeline, ...]:
     """The ten.
 
     Args:
         database: Whether two of them publish to PostgreSQL too, by the connection `warehouse`.
+        topic: What one of them reads instead of the folder, by the connection `tidemill_kafka`.
     """
+    kafka = {} if topic is None else _topic(topic)
     rows, counts = (_database("append_a"), _database("update_a")) if database else ({}, {})
     dedup = {**BY_DAY, "event_time": {"column": "at", "watermark": "3 hours"}}
     kept = ("id", "action", "quantity")
     return (
         CampaignPipeline("append_a", "append", ROW, APPEND, _rows, {**BY_DAY, **rows}, True),
-        CampaignPipeline("append_b", "append", ROW, APPEND, _rows, {**BY_DAY, **FILES}),
+        CampaignPipeline("append_b", "append", ROW, APPEND, _rows, {**BY_DAY, **FILES, **kafka}),
         CampaignPipeline("update_a", "update", HOURS, UPDATE, _by_hour, {**KEPT, **counts}, True),
         CampaignPipeline("update_b", "update", HOURS, UPDATE, _by_hour, KEPT),
         CampaignPipeline("complete_a", "complete", TOTALS, COMPLETE, _totals, WHOLE, True),
