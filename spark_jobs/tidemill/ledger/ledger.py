@@ -97,11 +97,22 @@ class Ledger:
         found = []
         until = self.latest(first - 1 if first else None) if last is None else last
         for number in range(first, until + 1):
-            batch = documents.read(self.folder / f"{number:06d}.json", Batch)
-            if batch is None:
-                raise self._gap(number)
-            found.append(batch)
+            found.append(self._read(number))
         return found
+
+    def _read(self, number: int) -> Batch:
+        path = self.folder / f"{number:06d}.json"
+        repair = (
+            f"tidemill checkpoint repair {self.layout.name} writes it again where Spark's logs or "
+            "a snapshot of the checkpoint still tell; else restore the ledger's newest backup."
+        )
+        try:
+            batch = documents.read(path, Batch)
+        except documents.TornDocument as error:
+            raise documents.TornDocument(f"{path} is damaged.", remedy=repair, path=path) from error
+        if batch is None:
+            raise LedgerGap(f"{path} is missing.", remedy=repair, batch=number)
+        return batch
 
     def past(self) -> Sequence[Batch]:
         """All batches in order; older ones are read only where one of them is asked for.
@@ -239,17 +250,41 @@ class Ledger:
             batch = self._batch(number, checkpoint, files, inputs, starts, read, note)
             if counts and number in counts:
                 batch = _counted(batch, counts[number])
-            if note is not None and note.continuous:
-                batch = self._named(batch)
-            if note is not None and note.pipeline_class is not PipelineClass.MAP:
-                batch = _waking(batch)
-            if self._inspect is not None:
-                batch = self._inspect(batch)
+            batch = self._whole(batch, note)
             sync(with_checksums(file.path for file in files), self.layout.root)
             self._known.add(file.path for file in files)
             written.append(documents.put_if_absent(self.folder / f"{number:06d}.json", batch))
         self.settle()
         return written
+
+    def lost(self) -> list[int]:
+        """The batches up to the last one whose record is missing or cannot be read."""
+        files = ((n, self.folder / f"{n:06d}.json") for n in range(self.latest() + 1))
+        return [n for n, file in files if documents.read_if_whole(file, Batch) is None]
+
+    def from_logs(self, number: int, checkpoint: Checkpoint, files: tuple[SinkFile, ...]) -> Batch:
+        """The record of a batch, as it is written down from Spark's logs.
+
+        Args:
+            checkpoint: One that still has the batch.
+            files: Those that the batch has written.
+
+        Raises:
+            StartUnknown: nothing says what it was run with.
+            Refused: it has read what it may not have.
+        """
+        note = read_note(self.layout, self.generation)
+        offsets = [checkpoint.offsets[number]]
+        inputs = [(name, checkpoint.inputs(name)) for name in _file_sources(offsets)]
+        batch = self._batch(number, checkpoint, files, inputs, self.starts(), None, note)
+        return self._whole(batch, note)
+
+    def _whole(self, batch: Batch, note: GenerationNote | None) -> Batch:
+        if note is not None and note.continuous:
+            batch = self._named(batch)
+        if note is not None and note.pipeline_class is not PipelineClass.MAP:
+            batch = _waking(batch)
+        return batch if self._inspect is None else self._inspect(batch)
 
     def _batch(
         self,

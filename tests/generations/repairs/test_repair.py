@@ -17,11 +17,14 @@ from tidemill.contract.errors import Refused, TidemillError
 from tidemill.generations.repairs.plan import NothingBound, planned_repairs
 from tidemill.generations.repairs.repair import EntryUnknown, Repair
 from tidemill.generations.verify import CheckpointLost, LedgerAhead, SinkLost, open_generation
+from tidemill.ledger.ledger import LedgerGap
 from tidemill.spark_logs.checkpoint import CheckpointWithoutMetadata
 from tidemill.spark_logs.compactible_log import GapInSinkLog, GapInSourceLog, MissingCompactLog
 from tidemill.spark_logs.metadata_log import TornLogEntry
 from tidemill.spark_logs.sink_log import read_sink_log
 from tidemill.steps.decisions.repair_checkpoint import RepairChanged, repair_checkpoint
+from tidemill.steps.decisions.snapshot import keep_snapshot
+from tidemill.storage.documents import TornDocument
 from tidemill.storage.lease import hold
 
 
@@ -361,3 +364,76 @@ def test_only_what_was_shown_is_done(history: History) -> None:
     assert entry(history, "commits/2").read_text() == ""
     carry_out(history, refused.value.remedy, "checkpoint repair")
     assert open_generation(history.pipeline).committed == 2
+
+
+def record(history: History, number: int) -> Path:
+    return history.ledger.folder / f"{number:06d}.json"
+
+
+def told(history: History, number: int) -> Any:
+    """A record without its moment, and without what is counted when input is looked into."""
+    found = json.loads(record(history, number).read_text())
+    inputs = [(one["source"], one["path"], one["size"]) for one in found["inputs"]]
+    return found | {"committed": None, "inputs": inputs, "rows_in": None}
+
+
+@pytest.mark.remedy("LedgerGap", "TornDocument")
+@pytest.mark.parametrize(
+    ("harm", "refusal"), [(emptied, TornDocument), (gone, LedgerGap), (cut_short, TornDocument)]
+)
+@pytest.mark.parametrize("sealed", [True, False])
+def test_a_record_of_the_ledger_is_written_again(
+    history: History, harm: Callable[[Path], None], refusal: type[Refused], sealed: bool
+) -> None:
+    if sealed:
+        history.judge(history.seal().increment)
+    before = told(history, 1)
+    harm(record(history, 1))
+    with pytest.raises(refusal) as refused:
+        history.ledger.batches()
+    carry_out(history, refused.value.remedy, "checkpoint repair")
+    assert told(history, 1) == before
+    assert planned_repairs(history.pipeline) == []
+
+
+def test_several_records_are_written_again_at_once(history: History) -> None:
+    before = [told(history, number) for number in range(3)]
+    for number in (0, 2):
+        emptied(record(history, number))
+    repaired(history)
+    assert [told(history, number) for number in range(3)] == before
+
+
+def test_a_snapshot_of_the_checkpoint_tells_what_spark_has_forgotten(history: History) -> None:
+    history.judge(history.seal().increment)
+    history.publish()
+    keep_snapshot(history.run("keep"), "ada")
+    before = told(history, 0)
+    gone(record(history, 0))
+    for log in ("offsets", "commits"):
+        (history.checkpoint / log / "0").unlink()
+    repaired(history)
+    assert told(history, 0) == before
+
+
+@pytest.mark.parametrize("log", ["offsets", "commits"])
+def test_a_record_that_nothing_tells_is_refused(history: History, log: str) -> None:
+    gone(record(history, 0))
+    (history.checkpoint / log / "0").unlink()
+    with pytest.raises(EntryUnknown) as refused:
+        planned_repairs(history.pipeline)
+    assert refused.value.data["file"] == record(history, 0)
+
+
+def test_a_record_of_other_files_than_were_sealed_is_refused(history: History) -> None:
+    history.judge(history.seal().increment)
+    gone(record(history, 1))
+    written = json.loads(entry(history, "_spark_metadata/1").read_text().split("\n")[1])
+    moved = json.dumps(written | {"path": written["path"].replace("part-", "part-9")})
+    Path(written["path"].removeprefix("file://")).rename(
+        json.loads(moved)["path"].removeprefix("file://")
+    )
+    entry(history, "_spark_metadata/1").write_text(f"v1\n{moved}")
+    with pytest.raises(EntryUnknown):
+        planned_repairs(history.pipeline)
+    assert not record(history, 1).exists()

@@ -96,6 +96,9 @@ def repair(
 ) -> None:
     """Write torn or lost entries again that the ledger knows, and let Spark redo the others.
 
+    Torn or lost records of the ledger come first, as Spark's logs or a snapshot of the checkpoint
+    tell them; what was sealed of them has to agree.
+
     Examples:
       tidemill checkpoint repair tides
     """
@@ -105,7 +108,9 @@ def repair(
     if not agreed(screen, plan, dry_run=dry_run, yes=yes, pipeline=name):
         return
     if not found:
-        screen.line(f"{name}: no entry of Spark's logs is torn or missing")
+        screen.line(
+            f"{name}: no entry of Spark's logs and no record of the ledger is torn or missing"
+        )
     else:
         found = repair_checkpoint(pipeline, found, manual_run_id("checkpoint-repair"))
         screen.line(f"done; to go on: tidemill run {name}")

@@ -3,6 +3,7 @@
 from tidemill.contract.errors import Refused
 from tidemill.generations.repairs.by_batch import KnownBatches
 from tidemill.generations.repairs.by_file import file_repairs
+from tidemill.generations.repairs.by_record import LostRecords
 from tidemill.generations.repairs.repair import Repair
 from tidemill.generations.repairs.tail import Tail
 from tidemill.journal.takeovers import generation_of
@@ -34,6 +35,10 @@ def planned_repairs(pipeline: Pipeline) -> list[Repair]:
             f"{pipeline.name}.",
             note=layout.note(name),
         )
+    lost = [*LostRecords(pipeline, note).repairs()]
+    if lost:
+        # What the ledger says of the logs can be asked once it is whole.
+        return lost
     ledger = Ledger(layout, name)
     files = [n for n, source in pipeline.spec.sources.items() if source.LISTS_FILES]
     return [
