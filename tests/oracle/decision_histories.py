@@ -69,6 +69,12 @@ HISTORIES: dict[str, tuple[Any, ...]] = {
         Ask("rebuild"),
         reports((43, "a", "34")),
         Go(),
+        reports((44, "a", "35"), (104, "b", "36")),
+        Go(),
+        Ask("rewind", back=2, crash=True),
+        # The rows come again, and the rebuild cannot be undone.
+        Go(),
+        Ask("rewind", back=3),
         Ask("backfill", *FIRST, strict=True),
         Ask("reject"),
         Ask("backfill", *FIRST, strict=True),
@@ -88,6 +94,9 @@ HISTORIES: dict[str, tuple[Any, ...]] = {
         # Late for their windows.
         lines((100, "tide"), (95, "tide")),
         lines((5, "tide"), (30, "mill")),
+        Go(),
+        # They are late once more.
+        Ask("rewind"),
         Go(),
         Ask("reject"),
         Ask("backfill", *FIRST),
@@ -116,7 +125,14 @@ HISTORIES: dict[str, tuple[Any, ...]] = {
         EACH,
         events((0, "a"), (30, "b"), (55, "a")),
         events((1, "a"), (57, "b"), (62, "a")),
+        Go(),
         events((130, "a"), (3, "b")),
+        Go(),
+        # Overtaken by a run, which it takes back too.
+        Ask("rewind", steps=2),
+        events((131, "a"), (4, "b")),
+        Go(),
+        Resume(),
         Go(),
         Edit(code=True),
         Ask("backfill", *SECOND, steps=3),

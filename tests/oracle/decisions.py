@@ -21,7 +21,7 @@ from tests.oracle.history import (
 )
 from tests.oracle.pipeline_inputs import Kind
 
-Asked = Literal["backfill", "redo", "rebuild", "reject", "reinstate"]
+Asked = Literal["backfill", "redo", "rebuild", "reject", "reinstate", "rewind"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Ask:
         steps: How many of its four steps it comes to now; `Resume` goes on with it.
         strict: Whether its gate first expects what nothing holds.
         crash: Whether it is first killed when the journal has it, and no target.
+        back: By how many published increments a rewind goes back.
     """
 
     role: Asked
@@ -53,6 +54,7 @@ class Ask:
     steps: int = 4
     strict: bool = False
     crash: bool = False
+    back: int = 1
 
 
 @dataclass(frozen=True)
@@ -123,4 +125,5 @@ def _asks(draw: st.DrawFn, asked: tuple[Asked, ...], latest: int) -> Ask:
         steps=draw(st.sampled_from((4, 4, 2, 3))),
         strict=draw(st.integers(0, 3)) == 3,
         crash=draw(st.integers(0, 3)) == 3,
+        back=draw(st.integers(1, 3)) if "rewind" in asked else 1,
     )

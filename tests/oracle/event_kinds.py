@@ -45,4 +45,4 @@ def _of_runs(name: str) -> list[str]:
 def _of_decisions(name: str) -> list[str]:
     other = OTHERS[name]
     of_parts = [] if other.slots is None else ["backfill"]
-    return ["rebuild", "redo" if other.rejects else "forked", *of_parts]
+    return ["rebuild", "rewind", "redo" if other.rejects else "forked", *of_parts]

@@ -106,8 +106,15 @@ class Asking(Remembering):
         if number is None and role in ("reject", "reinstate"):
             self.met[f"nothing to {role}"] += 1
             return
+        back_to = self.counting.run_before(event.back) if role == "rewind" else ""
+        if back_to is None:
+            self.met["nothing to rewind"] += 1
+            return
         wish = Wish(event, f"{role}-{len(self._wishes)}", [*RunRequest(role=role).steps], self.now)
         request = RunRequest(role=role, increment=number, by="ada", reason="oracle")
+        if role == "rewind":
+            wish.back_to = back_to
+            request = request.model_copy(update={"back_to": back_to})
         if role == "backfill":
             start, end = (time_of_minute(minute) for minute in (event.start, event.end))
             request = request.model_copy(update={"start": start, "end": end, "dry_run": event.dry})
@@ -175,7 +182,7 @@ class Asking(Remembering):
     def _refused(self, wish: Wish, step: Step, report: Report) -> None:
         assert report.error is not None
         self.met[f"refused {wish.event.role}"] += 1
-        why = self.why_not(wish.event)
+        why = self.why_not(wish)
         assert report.error["code"] in why, (wish, step, report.error, why)
 
     def _clear(self, event: Clear) -> None:

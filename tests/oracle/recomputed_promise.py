@@ -11,6 +11,7 @@ from typing import Any
 from deltalake import DeltaTable
 
 from tests.oracle.changed_versions import Other, Versions
+from tests.oracle.counting_events import CountingEvents
 from tests.oracle.decisions import Ask
 from tests.oracle.history_facts import HOURS, Given, Input, Model, Reinstated, Statics, Swap
 from tests.oracle.pipeline_inputs import time_of_minute
@@ -21,6 +22,7 @@ from tests.oracle.times import ms_of_time
 from tidemill.contract.report import Report, Step
 from tidemill.increments.increments import Increment, State
 from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.event import Event
 from tidemill.journal.journal import Journal
 from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.run_increment import read_run_increment
@@ -40,6 +42,7 @@ class Wish:
         files: How many had arrived by then.
         increment: What it computed.
         inputs: That it takes away or brings back, with the static ones it was read with.
+        back_to: The run that a rewind goes back to.
     """
 
     event: Ask
@@ -50,6 +53,7 @@ class Wish:
     files: int = 0
     increment: int | None = None
     inputs: Mapping[Input, Statics] = field(default_factory=dict)
+    back_to: str = ""
 
 
 @dataclass
@@ -67,6 +71,7 @@ class Remembering(Play):
     _rule: bool = False
     _wishes: list[Wish] = field(default_factory=list)
     _placed: set[int] = field(default_factory=set)
+    counting: CountingEvents = field(default_factory=CountingEvents)
     _rejected: dict[int, Mapping[Input, Statics]] = field(default_factory=dict)
 
     @property
@@ -87,9 +92,9 @@ class Remembering(Play):
             return next((number for number in self._rejected if number in gone_out), None)
         return None
 
-    def why_not(self, event: Ask) -> set[str]:
+    def why_not(self, wish: Wish) -> set[str]:
         """The errors with which a run may be refused now."""
-        slots, published = self.other.slots, self._published()
+        event, slots, published = wish.event, self.other.slots, self._published()
         found = set[str]()
         match event.role:
             case "backfill" if slots is None:
@@ -114,6 +119,8 @@ class Remembering(Play):
                     found.add("NotRejectable")
             case "rebuild" if self.last_of("offsets") < 0:
                 found.add("NothingToRebuild")
+            case "rewind":
+                found.update(self.counting.why_not_rewind(wish.back_to))
         return found
 
     def _batches(self) -> list[Taken]:
@@ -155,14 +162,19 @@ class Remembering(Play):
             first = next(
                 b.first for b in read_takeovers(self.flow.layout.home) if b.generation == generation
             )
-            given = self.given
-            given.generation = generation
-            given.starts = {start for start in given.starts if start < first} | {first}
-            given.passed_over = {batch for batch in given.passed_over if batch < first}
-            given.statics = {b: files for b, files in given.statics.items() if b < first}
-            given.models = {b: model for b, model in given.models.items() if b < first}
+            self._cut(generation, first)
+            self.given.starts.add(first)
             self.met["forked"] += 1
         self.end()
+
+    def _cut(self, generation: str, first: int) -> None:
+        """Forget the batches from one on: another generation runs them."""
+        given = self.given
+        given.generation = generation
+        given.starts = {start for start in given.starts if start < first}
+        given.passed_over = {batch for batch in given.passed_over if batch < first}
+        given.statics = {b: files for b, files in given.statics.items() if b < first}
+        given.models = {b: model for b, model in given.models.items() if b < first}
 
     def note_placed(self) -> None:
         """What stands in the journal and in the table is what the promise is about."""
@@ -171,6 +183,7 @@ class Remembering(Play):
             if number in self._placed or event.seq not in self._visible():
                 continue
             self._placed.add(number)
+            self.counting.add(event)
             wish = next((w for w in self._wishes if self.increment_of(w.run_id) == number), None)
             recomputation = event.recomputation
             if recomputation is None or wish is None:
@@ -184,6 +197,8 @@ class Remembering(Play):
                     self.given.asked.append(Reinstated(wish.inputs, wish.model))
                 case "rebuild":
                     self._rebuilt(wish, event.generation)
+                case "rewind":
+                    self._rewound(wish, event)
         self.roll_over()
 
     def _rebuilt(self, wish: Wish, generation: str) -> None:
@@ -200,6 +215,12 @@ class Remembering(Play):
         for batch in range(self.last_of("offsets") + 1):
             self.given.statics[batch] = wish.statics
             self.given.models[batch] = wish.model
+
+    def _rewound(self, wish: Wish, event: Event) -> None:
+        """All that was published after a run is undone, and its input is read again."""
+        last = self.counting.rewind(event, wish.back_to)
+        self._cut(event.generation, last + 1)
+        self.given.whole = False
 
     def reject(self, number: int, inputs: Mapping[Input, Statics]) -> None:
         if self.snapshot.get(number).dropped:
@@ -239,7 +260,7 @@ class Remembering(Play):
     def _requested(self, number: int | None) -> Any:
         return None if number is None else self.snapshot.get(number).sealed.recomputation
 
-    def _events(self) -> list[Any]:
+    def _events(self) -> list[Event]:
         return Journal(self.flow.layout.journal).events()
 
     def _visible(self) -> Any:
