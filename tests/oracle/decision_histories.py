@@ -161,6 +161,8 @@ HISTORIES: dict[str, tuple[Any, ...]] = {
         Edit(code=True),
         texts("tide", "mill"),
         Go(),
+        Ask("rewind", crash=True),
+        Go(),
         Ask("rebuild"),
         texts("tide", "mill"),
         Go(strict=True),

@@ -70,8 +70,11 @@ class Clear:
 
 
 # A run that is to be asked for, the likeliest first.
-OF_PARTS: tuple[Asked, ...] = ("backfill", "redo", "backfill", "rebuild", "reject", "reinstate")
-OF_ALL: tuple[Asked, ...] = ("redo", "rebuild", "backfill", "reject")
+OF_PARTS: tuple[Asked, ...] = (
+    *("backfill", "redo", "backfill", "rewind"),
+    *("rebuild", "reject", "reinstate"),
+)
+OF_ALL: tuple[Asked, ...] = ("redo", "rewind", "rebuild", "backfill", "reject")
 HOUR = 60
 
 
@@ -125,5 +128,5 @@ def _asks(draw: st.DrawFn, asked: tuple[Asked, ...], latest: int) -> Ask:
         steps=draw(st.sampled_from((4, 4, 2, 3))),
         strict=draw(st.integers(0, 3)) == 3,
         crash=draw(st.integers(0, 3)) == 3,
-        back=draw(st.integers(1, 3)) if "rewind" in asked else 1,
+        back=draw(st.integers(1, 3)),
     )
