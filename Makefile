@@ -81,7 +81,7 @@ test-one: setup jars ## Run the tests of one pipeline: make test-one P=retail
 
 .PHONY: chaos
 chaos: setup jars ## Let every system call of the steps after ingest fail; with SEED= kill whole runs of ten pipelines
-	@$(RUN) tests.chaos $(if $(SEED),--seed $(SEED)) $(if $(KILLS),--kills $(KILLS)) $(if $(KIND),--kind $(KIND)) $(if $(CASE),--case $(CASE)) \
+	@$(RUN) tests.chaos $(if $(AIRFLOW),--airflow) $(if $(SEED),--seed $(SEED)) $(if $(KILLS),--kills $(KILLS)) $(if $(KIND),--kind $(KIND)) $(if $(CASE),--case $(CASE)) \
 		$(if $(FAULT),--fault $(FAULT)) $(if $(POINT),--point $(POINT)) $(if $(BUCKET),--bucket)
 
 .PHONY: check lint types imports unit

@@ -1,7 +1,8 @@
 """`make chaos`: faults at every system call of steps, or a crash campaign of whole runs.
 
 Without a seed every call of the steps after ingest is made to fail, or one of them: see
-`tests.faults`. With a seed ten pipelines run and are killed, one history for each seed.
+`tests.faults`. With a seed ten pipelines run and are killed, one history for each seed; with
+`--airflow` DAGs run, and Airflow's own processes are killed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from tests.chaos.airflow_campaign import main as play_airflow
 from tests.chaos.blow import HistoryEnded, summary
 from tests.chaos.broker_absences import BROKER
 from tests.chaos.campaign_history import KINDS, CampaignHistory
@@ -29,6 +31,8 @@ MEMORY = Path("/dev/shm")
 
 
 def main() -> int:
+    if "--airflow" in sys.argv:
+        return play_airflow(sys.argv[1:])
     if "--seed" not in sys.argv:
         return play_calls()
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)

@@ -43,11 +43,13 @@ class Airflow:
         url: Where it listens.
         log: What its processes print.
         environ: The environment of its processes.
+        leader: The pid of the first process of the session in which all of them are.
     """
 
-    def __init__(self, url: str, log: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, url: str, log: Path, environ: Mapping[str, str], leader: int) -> None:
         self.url = url
         self.log = log
+        self.leader = leader
         self._environ = environ
         self._client = httpx.Client(base_url=f"{url}/api/v2", timeout=120)
 
@@ -159,10 +161,11 @@ with create_session() as session:
 
 
 # All in one session, so that they end together; also where whoever holds the other end of the
-# standard input is killed.
+# standard input is killed. A part that ends is started again, as a service is, if $1 says so.
 START = """
 exec 3<&0
-for part in scheduler dag-processor api-server triggerer; do "$0" -m airflow $part 3<&- & done
+part() { while "$2" -m airflow $1 3<&-; [ "$3" = restarted ]; do :; done; }
+for part in scheduler dag-processor api-server triggerer; do part $part "$0" $1 & done
 ( trap '' TERM; read -r _ <&3; kill -s TERM 0; sleep 5; kill -s KILL 0 ) &
 wait
 """
@@ -176,6 +179,7 @@ def running(
     *,
     database: str | None = None,
     person: Person | None = None,
+    restarted: bool = False,
 ) -> Iterator[Airflow]:
     """Start one in a home of its own, and stop all of it at the end.
 
@@ -185,6 +189,7 @@ def running(
         stored: Connections in its database, by id, as URIs.
         database: The address of a PostgreSQL database for its metadata; else it is SQLite.
         person: Who may log in; without one everybody is an anonymous admin.
+        restarted: Whether a part that ends is started again.
     """
     port = _free_port()
     home.mkdir()
@@ -220,7 +225,7 @@ def running(
             stderr=output,
         )
         process = subprocess.Popen(
-            ["sh", "-c", START, sys.executable],
+            ["sh", "-c", START, sys.executable, *(["restarted"] if restarted else [])],
             env=variables,
             stdin=subprocess.PIPE,
             stdout=output,
@@ -228,7 +233,7 @@ def running(
             start_new_session=True,
         )
     try:
-        airflow = Airflow(f"http://127.0.0.1:{port}", log, variables)
+        airflow = Airflow(f"http://127.0.0.1:{port}", log, variables, process.pid)
         until(airflow.healthy, "Airflow is healthy", seconds=600)
         if person is not None:
             airflow.log_in(person)
