@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.servers.azurite import Azurite
+    from tests.servers.iceberg_rest import IcebergRest
     from tests.servers.kafka import Broker
     from tests.servers.mariadb import MariaDB
     from tests.servers.mysql import MySql
@@ -213,6 +214,15 @@ def azurite() -> Iterator[Azurite]:
         pytest.skip(str(reason))
     with server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def iceberg_rest() -> Iterator[IcebergRest]:
+    """One REST catalogue for all tests that do not stop it; each leaves it empty."""
+    from tests.servers.iceberg_rest import IcebergRest
+
+    with IcebergRest() as iceberg_rest:
+        yield iceberg_rest
 
 
 @pytest.fixture(scope="session")

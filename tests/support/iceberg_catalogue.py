@@ -1,4 +1,4 @@
-"""An Iceberg catalogue in a SQLite file, and what readers see of a table in it."""
+"""An Iceberg catalogue, in a SQLite file or on a REST server, and what readers see of a table in it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,21 @@ class Catalogue:
     """A catalogue.
 
     Args:
-        home: An empty folder, for its database.
-        warehouse: Where the tables' metadata goes; there too where not given.
+        home: An empty folder, for its database and its tables' metadata.
+        warehouse: Where the tables' metadata goes otherwise.
         store: PyIceberg's properties of the object store that they and their files are in.
+        rest: The address of a REST server, which keeps the catalogue instead.
     """
 
     home: Path
     warehouse: str = ""
     store: Mapping[str, str] = field(default_factory=dict)
+    rest: str = ""
 
     @property
     def properties(self) -> dict[str, str]:
+        if self.rest:
+            return {"type": "rest", "uri": self.rest, **self.store}
         return {
             "type": "sql",
             "uri": f"sqlite:///{self.home}/catalogue.db",
@@ -43,10 +47,20 @@ class Catalogue:
     def target(self) -> str:
         """The target of a spec."""
         inside = ", ".join(f'{name}: "{value}"' for name, value in self.properties.items())
-        return f"{{kind: iceberg, table: {TABLE}, properties: {{{inside}}}}}"
+        # A server has a warehouse of its own, which other tests share.
+        place = f', location: "file://{self.home}/orders"' if self.rest else ""
+        return f"{{kind: iceberg, table: {TABLE}{place}, properties: {{{inside}}}}}"
 
     def open(self) -> Catalog:
         return load_catalog("tidemill", **self.properties)
+
+    def empty(self) -> None:
+        """Drop every table and namespace; their files stay."""
+        catalog = self.open()
+        for namespace in catalog.list_namespaces():
+            for table in catalog.list_tables(namespace):
+                catalog.drop_table(table)
+            catalog.drop_namespace(namespace)
 
     def table(self) -> Table:
         return self.open().load_table(TABLE)

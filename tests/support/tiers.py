@@ -1,6 +1,6 @@
 """Which marks a test has, which tests `make test` runs, and in what order.
 
-A test's marks follow from its fixtures. `make test` runs a first tier: every test without a JVM,
+A test's marks follow from its fixtures and their parameters. `make test` runs a first tier: every test without a JVM,
 server or Airflow, every test of the demo, and then of each file the quickest tests that fit into a
 budget of recorded time. `make test-rest` runs the others. The times are those in `durations.json`,
 which `make durations` writes.
@@ -28,6 +28,7 @@ MARKS = {
     "broker": {"jvm", "server"},
     "postgres": {"server"},
     "s3": {"jvm", "server"},
+    "iceberg_rest": {"jvm", "server"},
     "mariadb": {"server"},
     "azurite": {"server"},
     "mysql": {"server"},
@@ -64,9 +65,10 @@ class Unit:
 
 
 def marks_of(item: pytest.Item) -> set[str]:
-    """The marks that an item's fixtures give it."""
+    """The marks that an item's fixtures and their parameters give it."""
     fixtures: Iterable[str] = getattr(item, "fixturenames", ())
-    return {mark for name in fixtures for mark in MARKS.get(name, ())}
+    of_parameters = HEAVY & {mark.name for mark in item.iter_markers()}
+    return of_parameters | {mark for name in fixtures for mark in MARKS.get(name, ())}
 
 
 def unit_of(item: pytest.Item) -> str:

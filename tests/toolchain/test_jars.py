@@ -22,7 +22,7 @@ SETTINGS = """\
   <resolvers>
     <filesystem name="disk" m2compatible="true">
       <ivy pattern="{disk}/[module]-[revision].pom"/>
-      <artifact pattern="{disk}/[artifact]-[revision].[ext]"/>
+      <artifact pattern="{disk}/[artifact]-[revision](-[classifier]).[ext]"/>
     </filesystem>
   </resolvers>
 </ivysettings>
@@ -49,8 +49,9 @@ org.mill:wheel:2.0 -
 
 [stone]
 org.mill:stone:1.0 -
+org.mill:stone:1.0:dust -
 """
-TEST_SERVERS = ("broker", "postgres", "mariadb", "mysql", "s3")
+TEST_SERVERS = ("broker", "postgres", "mariadb", "mysql", "s3", "iceberg_rest")
 
 
 class Disk:
@@ -79,14 +80,20 @@ class Disk:
         self.home.joinpath(f"{name}-{version}.pom").write_text(pom)
         self.home.joinpath(f"{name}-{version}.jar").write_text(f"{name} {version}")
 
+    def add_classified(self, name: str, version: str, classifier: str) -> None:
+        """A further jar of a module."""
+        path = self.home / f"{name}-{version}-{classifier}.jar"
+        path.write_text(f"{name} {version} {classifier}")
+
 
 def a_disk(home: Path) -> Disk:
-    """With a wheel that needs an axle and what Spark has; the axle rusts. And with a stone."""
+    """With a wheel that needs an axle and what Spark has; the axle rusts. And a stone with dust."""
     disk = Disk(home)
     scala = next(pyspark_jars().glob("scala-library-*.jar")).stem.removeprefix("scala-library-")
     disk.add("wheel", "2.0", "org.mill:axle:1.0", f"org.scala-lang:scala-library:{scala}")
     disk.add("axle", "1.0", "org.mill:rust:1.0")
     disk.add("stone", "1.0")
+    disk.add_classified("stone", "1.0", "dust")
     return disk
 
 
@@ -111,9 +118,15 @@ def names(locked: Mapping[str, tuple[jars.Jar, ...]]) -> dict[str, list[str]]:
 
 def test_a_lock_names_what_comes_along_and_not_what_spark_has_or_is_left_out(locked: str) -> None:
     sets = read_lock(locked)
-    assert names(sets) == {"wheel": ["wheel-2.0.jar", "axle-1.0.jar"], "stone": ["stone-1.0.jar"]}
+    assert names(sets)["wheel"] == ["wheel-2.0.jar", "axle-1.0.jar"]
     assert [jar.asked_for for jar in sets["wheel"]] == [True, False]
     assert sets["wheel"][1].sha256 == hashlib.sha256(b"axle 1.0").hexdigest()
+
+
+def test_further_jars_of_a_module_are_locked_beside_its_main_jar(locked: str) -> None:
+    main, further = read_lock(locked)["stone"]
+    assert (main.name, further.name) == ("stone-1.0.jar", "stone-1.0-dust.jar")
+    assert further.sha256 == hashlib.sha256(b"stone 1.0 dust").hexdigest()
 
 
 def test_locking_again_changes_nothing_and_keeps_comments(disk: Disk, locked: str) -> None:
@@ -124,12 +137,13 @@ def test_locking_again_changes_nothing_and_keeps_comments(disk: Disk, locked: st
 def test_jars_are_fetched_once_and_checked(disk: Disk) -> None:
     said: list[str] = []
     fetched = resolve(["wheel", "stone"], disk.environ, said.append)
-    assert [path.name for path in fetched] == ["wheel-2.0.jar", "axle-1.0.jar", "stone-1.0.jar"]
-    assert "3 of 3" in said[-1]
+    wheel = ["wheel-2.0.jar", "axle-1.0.jar"]
+    assert [path.name for path in fetched] == [*wheel, "stone-1.0.jar", "stone-1.0-dust.jar"]
+    assert "4 of 4" in said[-1]
     assert jars_of("stone", environ=disk.environ) == fetched[2:]
     disk.home.joinpath("ivysettings.xml").unlink()
     assert resolve(["wheel", "stone"], disk.environ, said.append) == fetched
-    assert "3 of 3" in said[-1]
+    assert "4 of 4" in said[-1]
     assert sorted(path.name for path in (disk.home / "jars").iterdir()) == sorted(
         path.name for path in fetched
     )

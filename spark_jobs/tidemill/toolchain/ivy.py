@@ -28,7 +28,9 @@ _CENTRAL = """\
   </resolvers>
 </ivysettings>
 """
-_NAME = "[organisation]~[module]~[revision].[ext]"
+_NAME = "[organisation]~[module]~[revision](~[classifier]).[ext]"
+# Ivy knows a classifier only as an attribute of Maven's.
+_CLASSIFIER = "{http://ant.apache.org/ivy/maven}classifier"
 
 
 class JarsUnresolved(UsageError):
@@ -37,20 +39,24 @@ class JarsUnresolved(UsageError):
 
 @dataclass(frozen=True, order=True)
 class Module:
-    """A jar as Maven names it."""
+    """A jar as Maven names it.
+
+    Args:
+        classifier: Which of a module's further jars, such as `tests`; its main jar where empty.
+    """
 
     group: str
     artifact: str
     version: str
+    classifier: str = ""
 
     def __str__(self) -> str:
-        return f"{self.group}:{self.artifact}:{self.version}"
+        return ":".join(filter(None, (self.group, self.artifact, self.version, self.classifier)))
 
     @classmethod
     def parse(cls, text: str) -> Module:
-        """Read `group:artifact:version`."""
-        group, artifact, version = text.split(":")
-        return cls(group, artifact, version)
+        """Read `group:artifact:version` or `group:artifact:version:classifier`."""
+        return cls(*text.split(":"))
 
 
 def pyspark_jars() -> Path:
@@ -161,16 +167,25 @@ def _request(
     wanted = ElementTree.SubElement(root, "dependencies")
     for number, group in enumerate(groups):
         ElementTree.SubElement(confs, "conf", name=f"c{number}")
+        # All jars of a module in one dependency: Ivy drops a second one on the same module.
+        jars: dict[tuple[str, str, str], list[str]] = {}
         for module in group:
-            ElementTree.SubElement(
+            key = (module.group, module.artifact, module.version)
+            jars.setdefault(key, []).append(module.classifier)
+        for (organisation, name, version), classifiers in jars.items():
+            needed = ElementTree.SubElement(
                 wanted,
                 "dependency",
-                org=module.group,
-                name=module.artifact,
-                rev=module.version,
+                org=organisation,
+                name=name,
+                rev=version,
                 conf=f"c{number}->default",
                 transitive=str(without is not None).lower(),
             )
+            for classifier in classifiers:
+                jar = {"name": name, "type": "jar", "conf": f"c{number}"}
+                extra = {_CLASSIFIER: classifier} if classifier else {}
+                ElementTree.SubElement(needed, "artifact", {**jar, **extra})
     if without is not None:
         asked = [module for group in groups for module in group]
         for organisation, artifact in (name.split(":") for name in without):

@@ -4,7 +4,7 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidemill.toolchain.ivy import Module, closure, pyspark_jars
@@ -24,12 +24,13 @@ class Jar:
 
     module: Module
     sha256: str
-    asked_for: bool
+    asked_for: bool = field(compare=False)
 
     @property
     def name(self) -> str:
         """Its name in the folder."""
-        return f"{self.module.artifact}-{self.module.version}.jar"
+        module = self.module
+        return "-".join(filter(None, (module.artifact, module.version, module.classifier))) + ".jar"
 
 
 def read_lock(text: str) -> dict[str, tuple[Jar, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +10,22 @@ import pytest
 from tests.support.histories.history_builder import History
 from tests.support.iceberg_catalogue import Catalogue
 
+# Only the catalogue of these tests is on a server.
+SERVER = (pytest.mark.jvm, pytest.mark.server)
 
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Catalogue:
-    """An empty catalogue."""
+
+@pytest.fixture(params=["sql", pytest.param("rest", marks=SERVER)])
+def catalogue(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Catalogue]:
+    """An empty catalogue, of each kind."""
     home = tmp_path / "catalogue"
     home.mkdir()
-    return Catalogue(home)
+    if request.param == "sql":
+        yield Catalogue(home)
+        return
+    server = request.getfixturevalue("iceberg_rest")
+    catalogue = Catalogue(home, rest=server.uri)
+    yield catalogue
+    catalogue.empty()
 
 
 @pytest.fixture
