@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.servers.azurite import Azurite
+    from tests.servers.hive_metastore import HiveMetastore
     from tests.servers.iceberg_rest import IcebergRest
     from tests.servers.kafka import Broker
     from tests.servers.mariadb import MariaDB
@@ -223,6 +224,15 @@ def iceberg_rest() -> Iterator[IcebergRest]:
 
     with IcebergRest() as iceberg_rest:
         yield iceberg_rest
+
+
+@pytest.fixture(scope="session")
+def hive_metastore() -> Iterator[HiveMetastore]:
+    """One Hive metastore for all tests that do not stop it; each has a database of its own."""
+    from tests.servers.hive_metastore import HiveMetastore
+
+    with HiveMetastore() as hive_metastore:
+        yield hive_metastore
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """A REST catalogue: Apache Iceberg's own server over its JDBC catalogue, as a plain Java process.
 
-It is the server of Iceberg's own tests of clients. It asks nobody for a login, and listens on every
-address of the machine.
+It is the server of Iceberg's own tests of clients. It needs no login, and listens on every address
+of the machine.
 """
 
 from __future__ import annotations

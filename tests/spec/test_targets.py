@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from tidemill.spec.iceberg_target import IcebergTarget
 from tidemill.spec.model import Disagreement
 from tidemill.spec.output import OutputMode
-from tidemill.spec.targets import KafkaTarget, MariaDbTarget, PostgresTarget
+from tidemill.spec.targets import DeltaTarget, KafkaTarget, MariaDbTarget, PostgresTarget
 
 
 def postgres(**given: str) -> PostgresTarget:
@@ -96,3 +96,26 @@ def test_properties_that_lead_to_no_catalogue_are_refused(
     disagreement = error["ctx"]["error"]
     assert isinstance(disagreement, Disagreement)
     assert disagreement.at == ("properties", field)
+
+
+@pytest.mark.parametrize(
+    ("catalog", "at"),
+    [
+        ({"type": "glue", "table": "sales.orders", "conn_id": "metastore"}, "type"),
+        ({"type": "hive", "table": "orders", "conn_id": "metastore"}, "table"),
+        ({"type": "hive", "table": "sales.orders"}, "conn_id"),
+    ],
+)
+def test_a_delta_tables_name_in_a_catalogue_is_checked(catalog: dict[str, str], at: str) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        DeltaTarget.model_validate({"kind": "delta", "catalog": catalog})
+    (error,) = refusal.value.errors()
+    assert error["loc"] == ("catalog", at)
+
+
+def test_the_connection_of_a_delta_tables_catalogue_is_one_of_the_specs() -> None:
+    catalog = {"type": "hive", "table": "Sales.Orders", "conn_id": "metastore"}
+    target = DeltaTarget.model_validate({"kind": "delta", "catalog": catalog})
+    assert target.conn_id == "metastore"
+    assert target.catalog is not None
+    assert target.catalog.database_and_name == ("sales", "orders")

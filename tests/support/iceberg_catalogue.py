@@ -1,4 +1,4 @@
-"""An Iceberg catalogue, in a SQLite file or on a REST server, and what readers see of a table in it."""
+"""An Iceberg catalogue in a SQLite file or on a server, and what readers see of a table in it."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Catalogue:
         home: An empty folder, for its database and its tables' metadata.
         warehouse: Where the tables' metadata goes otherwise.
         store: PyIceberg's properties of the object store that they and their files are in.
-        rest: The address of a REST server, which keeps the catalogue instead.
+        server: PyIceberg's `type` and `uri` of a server that keeps the catalogue instead.
     """
 
     home: Path
     warehouse: str = ""
     store: Mapping[str, str] = field(default_factory=dict)
-    rest: str = ""
+    server: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def properties(self) -> dict[str, str]:
-        if self.rest:
-            return {"type": "rest", "uri": self.rest, **self.store}
+        if self.server:
+            return {**self.server, **self.store}
         return {
             "type": "sql",
             "uri": f"sqlite:///{self.home}/catalogue.db",
@@ -48,7 +48,7 @@ class Catalogue:
         """The target of a spec."""
         inside = ", ".join(f'{name}: "{value}"' for name, value in self.properties.items())
         # A server has a warehouse of its own, which other tests share.
-        place = f', location: "file://{self.home}/orders"' if self.rest else ""
+        place = f', location: "file://{self.home}/orders"' if self.server else ""
         return f"{{kind: iceberg, table: {TABLE}{place}, properties: {{{inside}}}}}"
 
     def open(self) -> Catalog:

@@ -1,9 +1,9 @@
 """Which marks a test has, which tests `make test` runs, and in what order.
 
-A test's marks follow from its fixtures and their parameters. `make test` runs a first tier: every test without a JVM,
-server or Airflow, every test of the demo, and then of each file the quickest tests that fit into a
-budget of recorded time. `make test-rest` runs the others. The times are those in `durations.json`,
-which `make durations` writes.
+A test's marks follow from its fixtures and their parameters. `make test` runs a first tier: every
+test without a JVM, server or Airflow, every test of the demo, and then of each file the quickest
+tests that fit into a budget of recorded time. `make test-rest` runs the others. The times are those
+in `durations.json`, which `make durations` writes.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ MARKS = {
     "postgres": {"server"},
     "s3": {"jvm", "server"},
     "iceberg_rest": {"jvm", "server"},
+    "hive_metastore": {"jvm", "server"},
     "mariadb": {"server"},
     "azurite": {"server"},
     "mysql": {"server"},

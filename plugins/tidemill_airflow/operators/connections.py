@@ -21,6 +21,7 @@ SERVER = "--conn-host HOST --conn-schema DATABASE --conn-login USER"
 ADD = {
     "kafka": """--conn-type kafka --conn-extra '{"bootstrap.servers": "HOST:9092"}'""",
     "file": '--conn-type aws --conn-login KEY --conn-extra \'{"region_name": "REGION"}\'',
+    "delta": "--conn-type hive_metastore --conn-host HOST --conn-port 9083",
     "postgres": f"--conn-type postgres {SERVER}",
     "iceberg": """--conn-type generic --conn-extra '{"type": "rest", "uri": "https://HOST"}'""",
     "mariadb": f"--conn-type mysql {SERVER}",

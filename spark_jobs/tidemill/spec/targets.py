@@ -14,6 +14,7 @@ from tidemill.spec.database_names import (
     unfit_for_mariadb,
     unfit_for_postgres,
 )
+from tidemill.spec.hive_table import HiveTable
 from tidemill.spec.iceberg_target import IcebergTarget
 from tidemill.spec.model import Column, Disagreement, Model, PlainName, Topic
 from tidemill.spec.output import Output, OutputMode
@@ -52,10 +53,18 @@ class DeltaTarget(BaseTarget):
     Attributes:
         compact: How `tidemill compact` writes its small files again; with it `tidemill upkeep` does
             so too.
+        catalog: A name for the table in a catalogue; after each publish that has the table's
+            columns and comments of then.
     """
 
     kind: Literal["delta"] = "delta"
     compact: Compact | None = None
+    catalog: HiveTable | None = None
+
+    @property
+    def conn_id(self) -> str | None:
+        """The connection of the catalogue."""
+        return self.catalog.conn_id if self.catalog else None
 
     @property
     def columns_named(self) -> tuple[tuple[str, str], ...]:

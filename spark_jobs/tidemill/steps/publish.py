@@ -21,6 +21,7 @@ from tidemill.sources.kafka.consumer_group import commit_published
 from tidemill.steps.decisions.recompute_lost import recompute_lost
 from tidemill.steps.gate import judge_own
 from tidemill.steps.parts.journal_entries import Entries
+from tidemill.steps.parts.register_table import register_table
 from tidemill.steps.parts.roll_over import roll_over
 from tidemill.steps.parts.run import Ended
 from tidemill.storage.run_context import LeasedRun, RunContext
@@ -42,7 +43,8 @@ def publish(run: RunContext) -> Ended:
     Raises:
         Refused: books, schema or order do not agree; to that target nothing was committed.
         TransientError: another writer was faster, this one was fenced out, or a target cannot be
-            reached. Targets beside the head target lag then; the next run goes on there.
+            reached. Targets beside the head target lag then; the next run goes on there. The same
+            where a catalogue cannot name the Delta table.
     """
     layout = run.pipeline.layout
     if not layout.settled.is_dir() and not Increments(layout.increments).numbers():
@@ -94,6 +96,7 @@ def publish_once(run: LeasedRun) -> Ended:
     rolled_over = roll_over(run, snapshot)
     if rolled_over is not None:
         facts = {**facts, "rolled_over": rolled_over.generation}
+    register_table(run)
     return replace(ended, facts=facts, read=HistoryRead(snapshot, run.epoch))
 
 

@@ -23,7 +23,7 @@ def catalogue(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Catalo
         yield Catalogue(home)
         return
     server = request.getfixturevalue("iceberg_rest")
-    catalogue = Catalogue(home, rest=server.uri)
+    catalogue = Catalogue(home, server={"type": "rest", "uri": server.uri})
     yield catalogue
     catalogue.empty()
 

@@ -1,0 +1,1 @@
+"""Names of Delta tables in a Hive metastore."""
