@@ -248,10 +248,10 @@ def test_what_is_torn_of_a_batch_that_nobody_knows_is_left_to_spark(
     ("torn", "removed"),
     [
         (["commits/0"], ["commits/0"]),
-        (["offsets/0"], ["commits/0", "_spark_metadata/0", "offsets/0"]),
+        (["offsets/0"], ["state", "commits/0", "_spark_metadata/0", "offsets/0"]),
         (
             ["offsets/0", "sources/orders/0"],
-            ["commits/0", "_spark_metadata/0", "offsets/0", "sources/orders/0"],
+            ["state", "commits/0", "_spark_metadata/0", "offsets/0", "sources/orders/0"],
         ),
     ],
 )
@@ -261,9 +261,14 @@ def test_so_is_what_is_torn_of_the_first_batch(
     history = History(tmp_path)
     history.batch(rows(1), commit=False)
     write_commit(history.checkpoint, 0)
+    schema = entry(history, "state/0/_metadata/schema")
+    schema.parent.mkdir(parents=True)
+    schema.touch()
     for name in torn:
         emptied(entry(history, name))
     assert [one.file for one in repaired(history)] == [entry(history, name) for name in removed]
+    # Spark refuses to plan a first batch beside any state.
+    assert schema.exists() == ("offsets/0" not in removed)
     assert open_generation(history.pipeline).committed == -1
     assert planned_repairs(history.pipeline) == []
 

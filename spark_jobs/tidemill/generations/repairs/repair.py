@@ -1,5 +1,6 @@
-"""A repair: one file of a Spark log that is rewritten or removed."""
+"""A repair: one file of a Spark log that is rewritten or removed, or all state of a first batch."""
 
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,8 @@ class Repair:
     """The action on a file.
 
     Args:
-        file: The file; its checksum goes with it, for Spark would compare it.
+        file: The file; its checksum goes with it, for Spark would compare it. A folder is removed
+            with all that is in it.
         why: What is wrong with the file.
         text: What it will hold; None where it is removed.
     """
@@ -60,5 +62,8 @@ def carry_out(repairs: Iterable[Repair]) -> None:
             continue
         # The checksum first: left alone, it would end a run of Spark's.
         repair.file.with_name(f".{repair.file.name}.crc").unlink(missing_ok=True)
-        repair.file.unlink(missing_ok=True)
+        if repair.file.is_dir():
+            shutil.rmtree(repair.file)
+        else:
+            repair.file.unlink(missing_ok=True)
         sync_folder(repair.file.parent)

@@ -53,6 +53,8 @@ class Tail:
         torn = self._first_torn
         if torn is not None:
             number, log, why = torn
+            if (number, log) == (0, "offsets"):
+                yield from self._first_state(why)
             for one in reversed(self._begun):
                 for other in reversed(LOGS):
                     if (one, LOGS.index(other)) < (number, LOGS.index(log)):
@@ -64,6 +66,12 @@ class Tail:
                             self._files[other][one], why if first else f"batch {number}: {why}"
                         )
         yield from self._sources()
+
+    def _first_state(self, why: str) -> Iterator[Repair]:
+        """The state of a first batch whose plan is removed: Spark wants none before that plan."""
+        state = self.ledger.checkpoint / "state"
+        if state.is_dir():
+            yield Repair(state, f"batch 0: {why}")
 
     @cached_property
     def _files(self) -> Mapping[Log, Mapping[int, Path]]:
