@@ -189,6 +189,8 @@ IN_BUCKET = (
     "update",
     "complete",
     "seal",
+    "release",
+    "withdraw",
     "rollover",
 )
 
