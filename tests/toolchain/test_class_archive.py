@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tidemill.toolchain.class_archive import (
+    FLIGHT_RECORDER,
+    JAVA_VARIABLES,
     RECORD,
     SUBMIT_OPTIONS,
     ArchiveNotWritten,
@@ -62,6 +64,19 @@ def test_the_callers_own_options_stay(environment: Environment) -> None:
 
 def test_an_archive_of_the_callers_own_is_left_alone(environment: Environment) -> None:
     assert environment.options(SPARK_SUBMIT_OPTS="-XX:SharedArchiveFile=/own.jsa") is None
+
+
+@pytest.mark.parametrize("variable", JAVA_VARIABLES)
+def test_a_jvm_that_records_its_flight_loads_its_classes_from_the_jars(
+    variable: str, environment: Environment
+) -> None:
+    assert environment.options(**{variable: f"{FLIGHT_RECORDER}=duration=60s"}) is None
+
+
+def test_an_application_that_records_its_flight_gets_no_archive(environment: Environment) -> None:
+    java = str(environment.java)
+    recorded = submit_options({}, java, environment.python, driver_options=FLIGHT_RECORDER)
+    assert recorded == {}
 
 
 @pytest.mark.parametrize("changed", ["jar", "more jars", "java", "gone", "torn", "no record"])

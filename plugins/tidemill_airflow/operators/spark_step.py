@@ -23,7 +23,13 @@ from tidemill.ledger.reprocessed_run import current_run_id
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.storage.lease import end_outlived
 from tidemill.toolchain.class_archive import submit_options
-from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf
+from tidemill.toolchain.spark_conf import (
+    FAIR,
+    JARS,
+    JAVA_OPTIONS,
+    driver_java_options,
+    session_conf,
+)
 from tidemill_airflow.airflow_internals.spark_operator import SparkOperator
 from tidemill_airflow.operators.command import (
     launched_by_this_task,
@@ -41,7 +47,6 @@ if TYPE_CHECKING:
 
     from tidemill_airflow.operators.lineage import Lineage
 
-JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Otherwise a line per batch drowns in Spark's own; a spec may ask for more.
 QUIET = {"spark.log.level": "WARN"}
 
@@ -136,7 +141,12 @@ class SparkStepOperator(SparkOperator):
         self.conf = {**settings, **spark_conf(pipelines, run_id, environ)}
         names = [pipeline.name for pipeline in pipelines]
         own = step_environment([pipeline.spec for pipeline in pipelines], environ)
-        archive = submit_options(own, variables["JAVA_HOME"], engine_environment().python)
+        archive = submit_options(
+            own,
+            variables["JAVA_HOME"],
+            engine_environment().python,
+            driver_options=self.conf.get(JAVA_OPTIONS, ""),
+        )
         hook = SparkStepHook(
             environ={**own, **archive},
             secrets=secrets,

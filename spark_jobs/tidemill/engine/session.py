@@ -28,6 +28,7 @@ from tidemill.toolchain.spark_conf import (
     EXECUTORS,
     FAIR,
     JARS,
+    JAVA_OPTIONS,
     PYTHON_ZONE,
     driver_java_options,
     session_conf,
@@ -128,14 +129,15 @@ def _open(
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         java = str(java_home(os.environ))
         os.environ["JAVA_HOME"] = java
-        os.environ.update(submit_options(os.environ, java))
         master, settings, secrets = _master(conn_id)
         if conn_id is not None:
             verify_masters(master, conn_id)
         os.environ.update(loopback_variables(master, os.environ))
         options = driver_java_options(backlog_bytes)
-        compiler = {"spark.driver.extraJavaOptions": options} if options else {}
+        compiler = {JAVA_OPTIONS: options} if options else {}
         given = {"spark.master": master, **settings, **compiler, **given}
+        own = given.get(JAVA_OPTIONS, "")
+        os.environ.update(submit_options(os.environ, java, driver_options=own))
     else:
         secrets = secrets_of(os.environ)
     secrets = {**secrets, **store_secrets(pipeline.layout.root)}

@@ -27,6 +27,10 @@ SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 RECORD = "classes.json"
 # Seconds, on a busy machine.
 PATIENCE = 900
+# A JVM that loads classes from an archive of its own and records its flight dies with SIGSEGV
+# (Java 17.0.15, while Spark starts).
+FLIGHT_RECORDER = "-XX:StartFlightRecording"
+JAVA_VARIABLES = (SUBMIT_OPTIONS, "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 # What Spark's launcher adds, too: the archive of a JVM without it would not fit.
 MODULE = "--add-modules=jdk.incubator.vector"
 
@@ -53,15 +57,25 @@ class ClassArchive:
 
 
 def submit_options(
-    environ: Mapping[str, str], java: str, python: str = sys.executable
+    environ: Mapping[str, str],
+    java: str,
+    python: str = sys.executable,
+    *,
+    driver_options: str = "",
 ) -> dict[str, str]:
     """The variable by which a JVM of spark-submit uses the archive; none where no archive fits.
+
+    A JVM that records its flight gets none.
 
     Args:
         environ: The environment of spark-submit, whose own options come first.
         java: Its JAVA_HOME.
         python: The interpreter of the environment with the archive.
+        driver_options: What the application sets as spark.driver.extraJavaOptions.
     """
+    options = (driver_options, *(environ.get(name, "") for name in JAVA_VARIABLES))
+    if any(FLIGHT_RECORDER in text for text in options):
+        return {}
     found = archive_of(java, python)
     if found is None or _names_another_spark(environ, found):
         return {}

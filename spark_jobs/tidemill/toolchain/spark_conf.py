@@ -16,6 +16,7 @@ from tidemill.toolchain.jars import OBJECT_STORES, jars_of
 from tidemill.toolchain.object_store_conf import store_conf
 
 JARS = "spark.jars"
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 STATE_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 # Each pipeline of a group has a pool of its own.

@@ -26,7 +26,7 @@ class LostRecords:
     """The records of a generation that are missing or torn.
 
     Args:
-        note: Of the generation.
+        note: The note that begins the generation.
     """
 
     def __init__(self, pipeline: Pipeline, note: GenerationNote) -> None:
