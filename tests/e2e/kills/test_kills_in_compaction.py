@@ -1,6 +1,6 @@
 """A driver killed while Spark compacts its logs, or deletes what has expired of them.
 
-Spark compacts every third batch here, keeps two, and deletes at once.
+Spark compacts every third batch here, keeps three, and deletes at once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def compacted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
         assert mill.run("before")["publish"].outcome is Outcome.DONE
         mill.deliver_days(range(COMPACTION + 1, COMPACTION + 2))
         kept = keep_ingested(mill)
-        patch.setattr(spark_conf, "RETAINED_BATCHES", 2)
+        patch.setattr(spark_conf, "RETAINED_BATCHES", 3)
         remember(spark, cleanupDelay="0")
         yield kept
     for log in LOGS:
