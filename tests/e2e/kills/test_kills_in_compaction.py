@@ -1,6 +1,6 @@
 """A driver killed while Spark compacts its logs, or deletes what has expired of them.
 
-Spark compacts every third batch here, keeps three, and deletes at once.
+Spark compacts every third batch here, keeps few of them, and deletes at once.
 """
 
 from __future__ import annotations
@@ -33,16 +33,14 @@ def remember(spark: SparkSession, **settings: str) -> None:
 @pytest.fixture(scope="module")
 def compacted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """Five batches that are published, and batch 5, which compacts; nothing is deleted yet."""
-    with pytest.MonkeyPatch.context() as patch:
-        remember(spark, compactInterval="3")
-        mill = OrdersPipeline(tmp_path_factory.mktemp("compacted"))
-        mill.deliver_days(range(1, COMPACTION + 1))
-        assert mill.run("before")["publish"].outcome is Outcome.DONE
-        mill.deliver_days(range(COMPACTION + 1, COMPACTION + 2))
-        kept = keep_ingested(mill)
-        patch.setattr(spark_conf, "RETAINED_BATCHES", 3)
-        remember(spark, cleanupDelay="0")
-        yield kept
+    remember(spark, compactInterval="3")
+    mill = OrdersPipeline(tmp_path_factory.mktemp("compacted"))
+    mill.deliver_days(range(1, COMPACTION + 1))
+    assert mill.run("before")["publish"].outcome is Outcome.DONE
+    mill.deliver_days(range(COMPACTION + 1, COMPACTION + 2))
+    kept = keep_ingested(mill)
+    remember(spark, cleanupDelay="0")
+    yield kept
     for log in LOGS:
         spark.conf.unset(f"{log}.compactInterval")
         spark.conf.unset(f"{log}.cleanupDelay")
@@ -55,9 +53,14 @@ def logs(mill: OrdersPipeline) -> tuple[Path, Path]:
 
 def assert_all_goes_on(mill: OrdersPipeline) -> None:
     """Go on to the next compaction, which deletes; the ledger knows all that Spark forgot."""
-    # Spark reads what was listed and not planned in one batch with the next file.
-    mill.deliver_days(range(COMPACTION + 2, NEXT_COMPACTION + 3))
-    assert_gone_on(mill)
+    # Spark reads what was listed and not planned in one batch with the next file. A record asks for
+    # the offsets of the batch before its own, which may be over before it is looked at: so a run
+    # has at most as many batches as are kept.
+    for day, kept in ((COMPACTION + 2, 3), (COMPACTION + 4, 2)):
+        mill.deliver_days(range(day, day + 2))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(spark_conf, "RETAINED_BATCHES", kept)
+            assert_gone_on(mill, f"after-{day}")
     for log in map(compactible_log, logs(mill)):
         assert set(log.compact) == {COMPACTION, NEXT_COMPACTION}
         assert min(log.plain) > COMPACTION

@@ -63,9 +63,9 @@ def keep_ingested(mill: OrdersPipeline) -> Kept:
     return Kept(mill)
 
 
-def assert_gone_on(mill: OrdersPipeline) -> None:
+def assert_gone_on(mill: OrdersPipeline, run_id: str = "after") -> None:
     """Run a pipeline after a kill: every row is published once, every file in one batch."""
-    reports = mill.run("after")
+    reports = mill.run(run_id)
     assert [report.outcome for report in reports.values()] == [Outcome.DONE] * len(STEPS), reports
     mill.assert_whole()
     batches = Ledger(mill.layout, FIRST_GENERATION).batches()
