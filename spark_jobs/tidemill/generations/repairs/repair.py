@@ -1,12 +1,12 @@
 """A repair: one file of a Spark log that is rewritten or removed, or all state of a first batch."""
 
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tidemill.contract.errors import Refused
+from tidemill.storage.folders import remove_folder
 from tidemill.storage.sync import put_whole, sync_folder
 
 
@@ -63,7 +63,7 @@ def carry_out(repairs: Iterable[Repair]) -> None:
         # The checksum first: left alone, it would end a run of Spark's.
         repair.file.with_name(f".{repair.file.name}.crc").unlink(missing_ok=True)
         if repair.file.is_dir():
-            shutil.rmtree(repair.file)
+            remove_folder(repair.file)
         else:
             repair.file.unlink(missing_ok=True)
         sync_folder(repair.file.parent)
