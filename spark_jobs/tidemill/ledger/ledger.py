@@ -102,17 +102,21 @@ class Ledger:
 
     def _read(self, number: int) -> Batch:
         path = self.folder / f"{number:06d}.json"
-        repair = (
-            f"tidemill checkpoint repair {self.layout.name} writes it again where Spark's logs or "
-            "a snapshot of the checkpoint still tell; else restore the ledger's newest backup."
-        )
         try:
             batch = documents.read(path, Batch)
         except documents.TornDocument as error:
-            raise documents.TornDocument(f"{path} is damaged.", remedy=repair, path=path) from error
+            raise documents.TornDocument(
+                f"{path} is damaged.", remedy=self._repair(), path=path
+            ) from error
         if batch is None:
-            raise LedgerGap(f"{path} is missing.", remedy=repair, batch=number)
+            raise LedgerGap(f"{path} is missing.", remedy=self._repair(), batch=number)
         return batch
+
+    def _repair(self) -> str:
+        return (
+            f"tidemill checkpoint repair {self.layout.name} writes it again where Spark's logs or "
+            "a snapshot of the checkpoint still tell; else restore the ledger's newest backup."
+        )
 
     def past(self) -> Sequence[Batch]:
         """All batches in order; older ones are read only where one of them is asked for.
