@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.error_code import code_of
 from tests.support.histories.history_builder import History, rows
 from tidemill.contract.connections.airflow import ConnectionMissing
 from tidemill.contract.connections.hive import MetastoreConnectionUnfit
@@ -36,11 +37,6 @@ def publish(
         return report
 
     return publish
-
-
-def code_of(report: Report) -> str:
-    assert report.error is not None
-    return str(report.error["code"])
 
 
 def test_a_metastore_that_does_not_answer_is_tried_again(publish: Callable[..., Report]) -> None:

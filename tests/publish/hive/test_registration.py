@@ -12,10 +12,11 @@ import pyarrow as pa
 import pytest
 from hive_metastore.ttypes import FieldSchema, SerDeInfo, StorageDescriptor, Table
 
+from tests.support.error_code import code_of
 from tests.support.histories import history_builder
 from tests.support.histories.history_builder import History, row, rows
 from tidemill.contract.connections.hive import Metastore
-from tidemill.contract.report import Outcome, Report
+from tidemill.contract.report import Outcome
 from tidemill.publish.head import TableTaken
 from tidemill.publish.hive import registration
 from tidemill.publish.hive.metastore import RegistrationRefused, open_metastore
@@ -68,11 +69,6 @@ def found(client: Client, table: str) -> Table:
 
 def columns_of(client: Client, table: str) -> Columns:
     return {one.name: (one.type, one.comment) for one in found(client, table).sd.cols}
-
-
-def code_of(report: Report) -> str:
-    assert report.error is not None
-    return str(report.error["code"])
 
 
 def test_spark_reads_the_published_rows_by_the_tables_name(

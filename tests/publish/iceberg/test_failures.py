@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 
+from tests.support.error_code import code_of
 from tests.support.histories.history_builder import History, rows
 from tests.support.iceberg_catalogue import Catalogue
 from tidemill.contract.connections.airflow import connection
@@ -36,11 +37,6 @@ def by_connection(make_history: Make, monkeypatch: pytest.MonkeyPatch) -> Callab
         return report
 
     return publish
-
-
-def code_of(report: Report) -> str:
-    assert report.error is not None
-    return str(report.error["code"])
 
 
 def test_a_catalogue_comes_from_a_connection(

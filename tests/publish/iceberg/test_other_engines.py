@@ -12,10 +12,11 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform
 from pyiceberg.types import LongType
 
+from tests.support.error_code import code_of
 from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import History, row, rows
 from tests.support.iceberg_catalogue import TABLE, Catalogue
-from tidemill.contract.report import Outcome, Report
+from tidemill.contract.report import Outcome
 from tidemill.publish import registry
 from tidemill.publish.head import TableTaken
 from tidemill.publish.iceberg import target as iceberg
@@ -65,11 +66,6 @@ def append(table: Table, number: int) -> None:
     """What another engine does: rows in a file of its own."""
     columns = table.scan().to_arrow().schema
     table.append(pa.Table.from_pylist([{"id": number, "day": row(1)["day"]}], columns))
-
-
-def code_of(report: Report) -> str:
-    assert report.error is not None
-    return str(report.error["code"])
 
 
 def test_rows_that_somebody_else_appends_meanwhile_stay_and_ours_come_once(
