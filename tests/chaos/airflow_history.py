@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ import psycopg
 
 from tests.chaos.airflow_kill import AirflowAim, RunningTask, choose, kill, left
 from tests.chaos.campaign_pipelines import INPUT, CampaignPipeline, deliver, pipelines
+from tests.chaos.ended import Ended
 from tests.chaos.reader_process import reading
 from tests.servers.postgres import Postgres
 from tests.support.airflow.running_airflow import running, until
@@ -53,24 +53,16 @@ RUNS = "SELECT dag_id, run_id, state FROM dag_run ORDER BY run_after"
 
 
 @dataclass
-class AirflowEnded:
-    """What came of a history.
+class AirflowEnded(Ended):
+    """What came of a history of DAG runs.
 
     Attributes:
         kills: Victim and step of each kill.
-        missed: How many kills were aimed at a point that never came, or at a process that was gone.
-        problems: What was wrong, in sentences.
         refused: Reports of steps that asked for a person.
-        looks: Kind -> how often the reader has looked at something new.
     """
 
-    seed: int
     kills: list[AirflowAim] = field(default_factory=list)
-    missed: int = 0
-    problems: list[str] = field(default_factory=list)
     refused: int = 0
-    looks: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
 
 
 class AirflowHistory:
@@ -248,15 +240,15 @@ class AirflowHistory:
 
     def _look(self) -> dict[str, Any]:
         found = self.reader.look()
-        self.ended.looks = Counter(found["looks"])
-        for stray in found["strays"]:
-            self._problem(stray)
+        self.ended.add_look(found, self._when, self.tell)
         return found
 
     def _problem(self, problem: str) -> None:
-        if problem not in self.ended.problems:
-            self.ended.problems.append(problem)
-            self.tell(f"seed {self.ended.seed}, round {self._rounds}: WRONG: {problem}")
+        self.ended.add_problem(problem, self._when, self.tell)
+
+    @property
+    def _when(self) -> str:
+        return f"round {self._rounds}"
 
     def _runs(self, dag: str = "") -> list[tuple[str, str, str]]:
         """DAG, run and state."""

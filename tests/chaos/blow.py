@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tests.chaos.aim import Aim
+from tests.chaos.ended import Ended
 
 POWER = ("power", "power-names")
 KILLS = ("kill", "tear", "kill-after", *POWER)
@@ -51,24 +52,16 @@ class Blow:
 
 
 @dataclass
-class HistoryEnded:
-    """What came of a history.
+class HistoryEnded(Ended):
+    """What came of a history of runs.
 
     Attributes:
         blows: Each pipeline that each fault hit.
-        missed: How many faults were aimed at a call that never came.
-        problems: What was wrong, in sentences.
         repairs: Error -> how often the command that it names was typed.
-        looks: Kind -> how often the reader has looked at something new.
     """
 
-    seed: int
     blows: list[Blow] = field(default_factory=list)
-    missed: int = 0
-    problems: list[str] = field(default_factory=list)
     repairs: Counter[str] = field(default_factory=Counter)
-    looks: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
 
     @property
     def kills(self) -> int:

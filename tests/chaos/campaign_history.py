@@ -410,16 +410,15 @@ class CampaignHistory:
 
     def look(self) -> dict[str, Any]:
         found = self.reader.look()
-        self.ended.looks.clear()
-        self.ended.looks.update(found["looks"])
-        for stray in found["strays"]:
-            self._problem(stray)
+        self.ended.add_look(found, self._when, self.tell)
         return found
 
     def _problem(self, problem: str) -> None:
-        if problem not in self.ended.problems:
-            self.ended.problems.append(problem)
-            self.tell(f"seed {self.ended.seed}, after fault {self.faults}: WRONG: {problem}")
+        self.ended.add_problem(problem, self._when, self.tell)
+
+    @property
+    def _when(self) -> str:
+        return f"after fault {self.faults}"
 
     # -- facts ------------------------------------------------------------------------------------
 
