@@ -3,7 +3,7 @@
 A file system may write at any time what it was not asked to, so there is no one answer. Two are
 played: all names are there and files are empty whose content was not synced, as on ext4; or names
 are gone as well whose folder was not synced. That a file was removed counts at once. A name over
-which a file was renamed leads to that one or to the one before.
+which a file was renamed leads to that one or to the one before, if that was there at the beginning.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def cut_power(folder: Path, start: Path, calls: Iterable[str], *, names: bool) -
         if not os.path.lexists(path):
             continue
         if path in disk.replaced:
-            shutil.copy2(start / disk.replaced[path].relative_to(folder), path)
+            before = start / disk.replaced[path].relative_to(folder)
+            if before.exists():
+                shutil.copy2(before, path)
         elif was is not None:
             path.replace(was)
         elif path.is_dir():
