@@ -3,7 +3,7 @@
 The default `timestampFormat` accepts what Spark reads without a format, but for times without a
 date. What its parts that may be missing cost is saved by trying other ways before it, each of which
 accepts less and reads it the same: a cast where every sign has its place, and a narrower format for
-what may follow the seconds (Spark 4.2: 1.4 µs a text against 0.2 and 0.5).
+what may follow the seconds (Spark 4.2: 1.4 µs a text against 0.1 and 0.5).
 """
 
 from pyspark.sql import Column, DataFrame
@@ -16,7 +16,9 @@ from tidemill.spec.sources.file import FileSource
 
 _FORMAT = "timestampFormat"
 _PARSED = "_tidemill_time"
-_USUAL = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}\z"
+# Where a text of this length has these signs and ends with a digit, a cast reads two digits for
+# each of the others, or nothing. A regular expression would take three times as long as the cast.
+_SIGNS = {len("2026-"): b"-", len("2026-03-01 12:"): b":", len("2026-03-01 12:30:"): b":"}
 # What stands between date and time -> the format of a longer text.
 _NARROW = {
     " ": "yyyy-MM-dd HH:mm:ss[.SSSSSSSSS][XXX]",
@@ -77,8 +79,17 @@ def _times(schema: StructType, source: FileSource) -> tuple[str, ...]:
 def _timestamp(text: Column) -> Column:
     # Where it has no zone; a cast to a type with one would give "12:30" the date of today.
     usual = text.try_cast("timestamp_ntz").cast("timestamp")
-    time = F.when(text.rlike(_USUAL), usual)
+    time = F.when(_is_usual(text), usual)
     for sign, form in _NARROW.items():
         fits = (F.length(text) > _SECONDS) & (F.substring(text, _BETWEEN, 1) == sign)
         time = time.when(fits, F.try_to_timestamp(text, F.lit(form)))
     return F.coalesce(time, F.try_to_timestamp(text, F.lit(WITH_DATE[_FORMAT])))
+
+
+def _is_usual(text: Column) -> Column:
+    # Places in bytes are found at once; those in a text Spark counts from its beginning.
+    read = text.cast("binary")
+    fits = F.length(read) == _SECONDS
+    for place, sign in _SIGNS.items():
+        fits &= F.substring(read, place, 1) == F.lit(sign)
+    return fits & F.substring(read, _SECONDS, 1).between(F.lit(b"0"), F.lit(b"9"))
