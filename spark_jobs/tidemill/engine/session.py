@@ -16,6 +16,7 @@ from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.contract.report import SparkApplication
 from tidemill.engine.launch_jvm import launch_jvm, own_signals, say_errors_once
 from tidemill.engine.spark_internals.active_session import activate, has_jvm
+from tidemill.engine.spark_internals.class_lookups import keep_classes
 from tidemill.engine.spark_internals.executors import lost_executors
 from tidemill.engine.spark_internals.logging import hush
 from tidemill.spec.pipeline import Pipeline
@@ -143,6 +144,7 @@ def _open(
     secrets = {**secrets, **store_secrets(pipeline.layout.root)}
     with own_signals():
         session = _session(given, secrets)
+    keep_classes(session)
     context = session.sparkContext
     context.setLogLevel("WARN")
     logs_events = context.getConf().get("spark.eventLog.enabled") == "true"

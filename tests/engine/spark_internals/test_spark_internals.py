@@ -19,6 +19,7 @@ from tidemill.engine.session import NOISY
 from tidemill.engine.spark_internals.active_session import activate
 from tidemill.engine.spark_internals.batch_boundary import BatchBoundary
 from tidemill.engine.spark_internals.catalyst import Catalyst
+from tidemill.engine.spark_internals.class_lookups import CLASSES, SHORT, keep_classes
 from tidemill.engine.spark_internals.empty_frame import empty_frame
 from tidemill.engine.spark_internals.encoded_path import encoded_path
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS, causes, converted
@@ -59,6 +60,26 @@ def test_a_plan_is_analysed_optimised_and_walked(spark: SparkSession, numbers: D
     assert [kind(node) for node in nodes(plan)][:2] == ["Filter", "Filter"]
     assert [kind(node) for node in nodes(optimised(spark, plan))].count("Filter") == 1
     assert [str(one.name()) for one in items(plan.output())] == ["n"]
+
+
+def test_the_class_of_a_node_is_asked_for_once(
+    numbers: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = analysed(numbers.where("n > 1"))
+    first = kind(plan)
+    monkeypatch.setattr(plan, "getClass", None)
+    assert (first, kind(plan)) == ("Filter", "Filter")
+
+
+def test_a_class_that_is_kept_is_not_looked_for_again(spark: SparkSession) -> None:
+    keep_classes(spark)
+    jvm: Any = spark._jvm
+    for name in (*CLASSES, *SHORT):
+        # A class that py4j looks for is a new object each time.
+        assert getattr(jvm, name) is getattr(jvm, name), name
+    assert jvm.org.apache.spark.sql.classic.Dataset is jvm.org.apache.spark.sql.classic.Dataset
+    assert jvm.org.apache.spark.SparkEnv is not jvm.org.apache.spark.SparkEnv
+    assert jvm.functions.lit(1).toString() == "1"
 
 
 def test_an_expression_is_parsed_with_its_names_unresolved(spark: SparkSession) -> None:

@@ -73,7 +73,8 @@ def refuse_unrepeatable(
             the order of rows.
     """
     for node in nodes(analysed(transformed)):
-        if node.isStreaming():
+        streaming = node.isStreaming()
+        if streaming:
             _refuse_node(node, path, mode)
         for expression in below(node.expressions()):
             read = read_as_of_today(expression)
@@ -89,7 +90,7 @@ def refuse_unrepeatable(
             first_come = kind(expression) in FIRST_COME
             if not deterministic and not first_come:
                 continue
-            if _unrepeatable(expression, node.isStreaming()):
+            if _unrepeatable(expression, streaming):
                 raise TransformNotRepeatable(
                     f"{path}: the transform or an expression of the spec uses "
                     f"{expression.prettyName()}(), which gives another value the next time.",

@@ -8,6 +8,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+# The attribute under which the proxy of a node keeps it.
+KIND = "_tidemill_kind"
+
 
 def analysed(frame: DataFrame) -> Any:
     """The plan with every name resolved (`QueryExecution.analyzed`)."""
@@ -44,4 +47,8 @@ def items(sequence: Any) -> list[Any]:
 
 def kind(node: Any) -> str:
     """The class of a plan's node or expression, such as `Project`."""
-    return str(node.getClass().getSimpleName())
+    # It is asked for several times, and a plan has hundreds of them.
+    known: dict[str, str] = vars(node)
+    if KIND not in known:
+        known[KIND] = str(node.getClass().getSimpleName())
+    return known[KIND]
