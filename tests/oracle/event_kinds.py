@@ -35,7 +35,7 @@ def never_met(test: str, name: str, met: Mapping[str, int]) -> list[str]:
 def _of_runs(name: str) -> list[str]:
     case = CASES[name]
     of_time = set() if case.kind.late else {"late", "flushed"}
-    of_statics = set() if case.kind.changes else {"changed"}
+    of_statics = set() if case.kind.changes is not None else {"changed"}
     # A text of lines has no bad ones.
     of_rows = {"rejected"} if isinstance(case.model, LineModel) else set()
     impossible = of_time | of_statics | of_rows
