@@ -40,13 +40,15 @@ class HiddenText(FrozenModel):
 class Erasure(Document):
     """A lasting erasure, written before the first row goes.
 
-    A good row is erased if each of the columns has one of its values. A rejected row is erased if
+    A good row is erased if each of the columns has one of its values: a row of the table, or, where
+    sources are named, a row of one of them before the transform. A rejected row is erased if
     its record has, for each of the columns, one of the texts, or any of the further texts.
 
     Attributes:
         columns: Column -> its values.
         texts: Column -> what its values look like within a record; none where they are too short.
         further: Other texts by which the same person is known.
+        sources: The sources whose typed rows the columns are of; none where they are the table's.
         epoch: The epoch of the lease it was begun under.
     """
 
@@ -55,6 +57,7 @@ class Erasure(Document):
     columns: Mapping[str, tuple[HiddenText, ...]]
     texts: Mapping[str, tuple[HiddenText, ...]] = {}
     further: tuple[HiddenText, ...] = ()
+    sources: tuple[str, ...] = ()
     by: str
     os_user: str | None = None
     reason: str

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tidemill.engine.query.erased import ErasedColumnGone, without_erased
+from tidemill.engine.query.erased import (
+    ErasedColumnGone,
+    refuse_missing_sources,
+    without_erased,
+    without_erased_input,
+)
 from tidemill.engine.query.reject import REJECT_TYPE
 from tidemill.steps.upkeep.erase.condition import Condition, new_salt
 from tidemill.storage.erasures import Erasure
@@ -95,3 +101,23 @@ def test_rows_without_the_column_are_refused(rows: DataFrame) -> None:
     with pytest.raises(ErasedColumnGone) as refused:
         without_erased(rows.drop("text"), [erasure_of(CONDITIONS[0])])
     assert refused.value.data == {"column": "text", "erasure": 1}
+
+
+def test_rows_of_a_source_go_before_the_transform(rows: DataFrame) -> None:
+    erasure = erasure_of(replace(CONDITIONS[2], sources=("orders",)))
+    left = {row["n"] for row in without_erased_input(rows, [erasure], "orders").collect()}
+    # Rejected rows go behind the transform, whatever source they are of.
+    assert {*range(len(GOOD)), *range(100, 100 + len(RECORDS))} - left == {1, 2}
+    assert without_erased_input(rows, [erasure], "clicks") is rows
+    behind = {row["n"] for row in without_erased(rows.drop("text"), [erasure]).collect()}
+    assert {*range(len(GOOD))} <= behind
+    assert {100, 101} & behind == set()
+
+
+def test_a_source_that_is_gone_or_lacks_the_column_is_refused(rows: DataFrame) -> None:
+    erasure = erasure_of(replace(CONDITIONS[0], sources=("orders",)))
+    with pytest.raises(ErasedColumnGone) as refused:
+        without_erased_input(rows.drop("text"), [erasure], "orders")
+    assert refused.value.data == {"column": "text", "erasure": 1, "source": "orders"}
+    with pytest.raises(ErasedColumnGone):
+        refuse_missing_sources([erasure], ["clicks"])

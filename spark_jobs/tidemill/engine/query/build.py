@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from tidemill.engine.query.erased import without_erased
+from tidemill.engine.query.erased import (
+    refuse_missing_sources,
+    without_erased,
+    without_erased_input,
+)
 from tidemill.engine.query.file_columns import of_transform
 from tidemill.engine.query.metrics import observed
 from tidemill.engine.query.partition_columns import with_partitions
@@ -31,7 +35,7 @@ from tidemill.generations.build import left_out
 from tidemill.ledger.batch import RowsPerRow
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.erasures import read_erasures
+from tidemill.storage.erasures import Erasure, read_erasures
 
 if TYPE_CHECKING:
     from tidemill.engine.query.planned_query import Watch
@@ -71,7 +75,9 @@ def plan_rows(
     if spec.published:
         refuse_unrepeatable_expressions(spec, pipeline.spec_file)
     tagged = _tagged(sources, pipeline)
-    fine = {name: good(frame, spec, name) for name, frame in tagged.items()}
+    erasures = read_erasures(pipeline.layout.home)
+    kept = _kept(tagged, pipeline, erasures)
+    fine = {name: good(frame, spec, name) for name, frame in kept.items()}
     transform = load_transform(path)
     transformed = with_partitions(apply(transform, fine, spec, path, statics), pipeline)
     if spec.published:
@@ -84,17 +90,18 @@ def plan_rows(
         if spec.output.mode is OutputMode.APPEND:
             per_row = rows_per_row(fine[name], transformed)
         if not spec.observe:
-            rows = one_pass(tagged[name], fine[name], transformed)
+            rows = one_pass(kept[name], fine[name], transformed)
     if rows is None:
         # Spark's own count of rows read has each of them twice here.
         once = not reads_for_a_sample(transformed)
         counted = {name: _counted(name, frame, once=once) for name, frame in tagged.items()}
-        fine = {name: good(frame, spec, name) for name, frame in counted.items()}
+        # Erased rows are read too, and counted as such.
+        kept = _kept(counted, pipeline, erasures)
+        fine = {name: good(frame, spec, name) for name, frame in kept.items()}
         result = with_partitions(apply(transform, fine, spec, path, statics), pipeline)
         rows = two_passes(tagged.values(), observed(result, pipeline))
         may_be_null = tuple(spec.output.partition_by)
     rows = publishable(rows, spec, may_be_null)
-    erasures = read_erasures(pipeline.layout.home)
     if erasures:
         rows = without_erased(rows, erasures)
         per_row = "at_most_one" if per_row == "one" else per_row
@@ -117,7 +124,8 @@ def result_of(
         SpecError: schema, expressions or transform do not fit together.
     """
     spec, path = pipeline.spec, pipeline.transform_file
-    fine = {name: good(rows, spec, name) for name, rows in _tagged(sources, pipeline).items()}
+    kept = _kept(_tagged(sources, pipeline), pipeline, read_erasures(pipeline.layout.home))
+    fine = {name: good(rows, spec, name) for name, rows in kept.items()}
     return with_partitions(apply(load_transform(path), fine, spec, path, statics), pipeline)
 
 
@@ -126,6 +134,14 @@ def _tagged(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> dict[str, D
         name: tag(frame, pipeline.spec, name, of_transform(pipeline, name))
         for name, frame in sources.items()
     }
+
+
+def _kept(
+    tagged: Mapping[str, DataFrame], pipeline: Pipeline, erasures: Sequence[Erasure]
+) -> Mapping[str, DataFrame]:
+    """The rows of the sources without those that are erased before the transform."""
+    refuse_missing_sources(erasures, pipeline.spec.sources)
+    return {name: without_erased_input(rows, erasures, name) for name, rows in tagged.items()}
 
 
 def _published(schema: StructType) -> StructType:

@@ -17,11 +17,42 @@ LETTER = r"[\p{L}\p{N}_]"
 
 
 class ErasedColumnGone(Refused):
-    """Erased rows cannot be told any more; carries `column` and `erasure`."""
+    """Erased rows cannot be told any more; carries `column`, `erasure` and perhaps `source`."""
+
+
+def without_erased_input(tagged: DataFrame, erasures: Iterable[Erasure], source: str) -> DataFrame:
+    """The rows of a source without its good ones that are erased before the transform.
+
+    Args:
+        tagged: The source's typed rows, with `_reject`.
+        source: Its name.
+
+    Raises:
+        ErasedColumnGone: the rows have no such column any more.
+    """
+    for one in erasures:
+        if source in one.sources:
+            _refuse_missing(tagged, one, source)
+            erased = F.col(REJECT).isNull() & _is_good_erased(one)
+            tagged = tagged.where(~F.coalesce(erased, F.lit(False)))
+    return tagged
+
+
+def refuse_missing_sources(erasures: Iterable[Erasure], sources: Iterable[str]) -> None:
+    """Refuse a spec without a source that rows were erased from.
+
+    Raises:
+        ErasedColumnGone: there is no such source any more.
+    """
+    known = {*sources}
+    for one in erasures:
+        for source in one.sources:
+            if source not in known:
+                raise _column_gone(next(iter(one.columns)), one, source)
 
 
 def without_erased(rows: DataFrame, erasures: Iterable[Erasure]) -> DataFrame:
-    """The rows without those that are erased.
+    """The rows without those that are erased, but for good ones that the transform has not got.
 
     Args:
         rows: The transform's rows and the rejected ones, with `_reject`.
@@ -30,11 +61,12 @@ def without_erased(rows: DataFrame, erasures: Iterable[Erasure]) -> DataFrame:
         ErasedColumnGone: the rows have no such column any more.
     """
     for one in erasures:
-        _refuse_missing(rows, one)
         record = F.col(f"{REJECT}.record")
-        erased = F.when(F.col(REJECT).isNull(), _is_good_erased(one)).otherwise(
-            _is_record_erased(record, one)
-        )
+        is_good, good = F.col(REJECT).isNull(), F.lit(False)
+        if not one.sources:
+            _refuse_missing(rows, one)
+            good = _is_good_erased(one)
+        erased = F.when(is_good, good).otherwise(_is_record_erased(record, one))
         rows = rows.where(~F.coalesce(erased, F.lit(False)))
     return rows
 
@@ -92,13 +124,19 @@ def _all(conditions: Iterable[Column]) -> Column:
     return reduce(Column.__and__, conditions)
 
 
-def _refuse_missing(rows: DataFrame, one: Erasure) -> None:
+def _refuse_missing(rows: DataFrame, one: Erasure, source: str | None = None) -> None:
     known = {name.lower() for name in rows.columns}
     for column in (name for name in one.columns if name.lower() not in known):
-        raise ErasedColumnGone(
-            f"Rows were erased by their {column} (erasure {one.number}), and the transform gives "
-            "no such column any more: they would come back.",
-            remedy=f"Keep the column {column} in the transform.",
-            column=column,
-            erasure=one.number,
-        )
+        raise _column_gone(column, one, source)
+
+
+def _column_gone(column: str, one: Erasure, source: str | None) -> ErasedColumnGone:
+    place = "the transform" if source is None else f"source {source}"
+    return ErasedColumnGone(
+        f"Rows were erased by their {column} (erasure {one.number}), and {place} gives no such "
+        "column any more: they would come back.",
+        remedy=f"Keep the column {column} in {place}.",
+        column=column,
+        erasure=one.number,
+        **({} if source is None else {"source": source}),
+    )

@@ -28,11 +28,13 @@ class Condition:
         further: Other texts by which the same person is known: a rejected row with any of them is
             one of the person's.
         dates: The columns that hold dates, which tell no person where they stand in a text.
+        sources: The sources whose rows the columns are of; none where they are the table's.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     further: tuple[str, ...] = ()
     dates: frozenset[str] = frozenset()
+    sources: tuple[str, ...] = ()
 
     def texts_of(self, column: str) -> tuple[str, ...]:
         """What the values of a column look like within a record; short ones are left out."""
@@ -74,6 +76,7 @@ class Condition:
             "columns": {name: hide(values) for name, values in self.columns.items()},
             "texts": {name: hide(self.texts_of(name)) for name in self.columns},
             "further": hide(tuple(_spellings(self.further))),
+            "sources": self.sources,
         }
 
 
