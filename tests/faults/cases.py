@@ -214,3 +214,12 @@ ERASE = Case(
     step=steps.erase_and_publish,
     rest=steps.what_holds_the_erased,
 )
+
+# The same of an erasure that has read everything again; to build that takes a JVM.
+ERASE_AGAIN = Case(
+    pasts.a_person_that_was_read_again_without,
+    [(TWO, ["a", f"2;{pasts.ERASED}"]), (["1", "3"], ["z"])],
+    step=steps.erase_again_and_publish,
+    more="gate: {suite: none, rejected: {hold_above: 0.5}}",
+    rest=steps.what_is_left_of_the_past,
+)

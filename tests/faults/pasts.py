@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date
 
 import pyarrow as pa
@@ -15,12 +17,15 @@ from tests.support.histories.left_behind import end_long_ago, leave_behind, leav
 from tests.support.histories.moved_history import move
 from tests.support.histories.net_history_builder import count
 from tests.support.histories.spark_log_builder import write_commit
-from tests.support.sample_rows import COLUMNS
+from tests.support.sample_rows import COLUMNS, Row
 from tidemill.generations.build import begin_build
 from tidemill.journal.journal import event_file
+from tidemill.ledger.run_increment import remember
 from tidemill.publish.delta.table_schema import SchemaChanged
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.steps.decisions.rename import rename
+from tidemill.steps.upkeep.erase.condition import Condition
+from tidemill.steps.upkeep.erase.erase import erase
 from tidemill.storage import documents
 
 # Runs, epochs and notices that a vacuum leaves.
@@ -41,6 +46,39 @@ def a_person_in_two_increments(history: History) -> None:
     history.publish()
     history.increment([row(3), row(4, SECOND, text=ERASED)], outcome="held")
     history.release(2, reason=f"known: {ERASED}")
+
+
+def a_person_that_was_read_again_without(history: History) -> None:
+    """An erasure was begun, and has sealed what it has read again; the rest is still to be done."""
+    history.increment([row(1), row(2, text=ERASED)], [reject("a"), reject(f"2;{ERASED}")])
+    history.publish()
+    history.increment([row(3), row(4, SECOND, text=ERASED)], outcome="held")
+    history.pipeline.transform_file.parent.mkdir(parents=True)
+    history.pipeline.transform_file.touch()
+    begin_erasure(history, Condition({"text": (ERASED,)}, sources=("orders",)))
+    read_again(history, [row(1), row(3)], [reject("z")])
+
+
+def begin_erasure(history: History, condition: Condition) -> None:
+    """Begin an erasure that is killed before it reads anything again."""
+    place = "tidemill.steps.upkeep.erase.erase.rebuild_without"
+    with pytest.MonkeyPatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(place, _killed)
+        erase(history.run("rebuild"), condition, by="ann", reason="a request")
+
+
+def read_again(history: History, good: Iterable[Row], rejected: Iterable[Row] = ()) -> None:
+    """A sealed rebuild of the run `rebuild`, neither born nor in the journal."""
+    begin_build(history.pipeline, "rebuild", "rebuild")
+    event = rebuilt(history, good, rejected=rejected)
+    event_file(history.layout.journal, event.seq).unlink()
+    for _, takeover in documents.numbered(history.layout.generations):
+        takeover.unlink()
+    remember(history.layout.run("rebuild"), event.increment)
+
+
+def _killed(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 def a_root_that_was_moved(history: History) -> None:

@@ -17,7 +17,7 @@ from tidemill.contract.report import Report
 from tidemill.file_formats.delta_table import open_table
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.generations.verify import open_generation
-from tidemill.journal.takeovers import read_takeovers
+from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.publish.target_heads import verify_tables
 from tidemill.spark_logs.source_log_cut import files_known
@@ -42,6 +42,8 @@ from tidemill.steps.upkeep.erase.erase import erase
 from tidemill.steps.upkeep.erase.plan import plan_erase
 from tidemill.steps.upkeep.vacuum import plan_vacuum, vacuum
 from tidemill.storage.erasures import read_erasures
+
+OF_SOURCE = Condition({"text": (ERASED,)}, sources=("orders",))
 
 
 def reject_and_publish(history: History) -> Report:
@@ -154,6 +156,20 @@ def what_holds_the_erased(history: History) -> Any:
     books = [(one.rows, one.rejected) for one in history.journal.events()]
     verify_tables(history.pipeline)
     return plan.found.paths, books, len(read_erasures(history.layout.home))
+
+
+def erase_again_and_publish(history: History) -> Report:
+    erase(history.run("again"), OF_SOURCE, by="ann", reason="a request")
+    return history.publish("erase")
+
+
+def what_is_left_of_the_past(history: History) -> Any:
+    """Whether it would change something, what holds rows, and what of the first generation."""
+    plan = plan_erase(history.pipeline, OF_SOURCE)
+    verify_tables(history.pipeline)
+    folders = (history.layout.checkpoint("live-0001"), history.sink)
+    left = [path.name for one in folders for path in one.rglob("*.parquet")]
+    return plan.needed, plan.found.paths, left, current(history.layout), folders[0].exists()
 
 
 def relocate_and_publish(history: History) -> Report:

@@ -15,18 +15,18 @@ import re
 import sys
 from pathlib import Path
 from tests.faults.__main__ import KINDS, can_hit
-from tests.faults.cases import ERASE
+from tests.faults import cases
 from tests.faults.library import Fault
 from tests.faults.point import Stage
 
 SYNCED = re.compile(r"fsync .*(-erased-000001|checkpoint)\\.parquet")
-stage = Stage(Path(sys.argv[1]), ERASE)
+stage, every = Stage(Path(sys.argv[1]), getattr(cases, sys.argv[2])), int(sys.argv[3])
 calls = stage.unharmed.calls
 publish = next(n for n, call in enumerate(calls) if call.endswith("runs/erase/publish.json"))
 print("unharmed", " ".join(calls[:publish]), sep="\\t")
 for place, fault in enumerate(KINDS.values()):
     can = [n for n in range(1, publish + 1) if can_hit(fault, calls[n - 1])]
-    points = {*can[place :: 10 if fault is Fault.KILL else 30]}
+    points = {*can[place :: every if fault is Fault.KILL else 3 * every]}
     if fault in (Fault.POWER, Fault.POWER_NAMES):
         points |= {n for n in can if SYNCED.fullmatch(calls[n - 1])}
     for number in sorted(points):
@@ -35,15 +35,36 @@ for place, fault in enumerate(KINDS.values()):
 """
 
 
-def test_a_fault_costs_nothing(tmp_path: Path, with_faults: dict[str, str]) -> None:
-    with child(FAULTS, tmp_path, environ=with_faults) as process:
+def played(
+    home: Path, environ: dict[str, str], case: str, every: int
+) -> tuple[str, list[list[str]]]:
+    """The calls of a case without a fault, and what each fault came to."""
+    with child(FAULTS, home, case, str(every), environ=environ) as process:
         said, _ = process.communicate()
     (_, calls), *points = [line.split("\t") for line in said.splitlines()]
     assert all(len(point) == 2 for point in points), said
+    return calls, points
+
+
+def test_a_fault_costs_nothing(tmp_path: Path, with_faults: dict[str, str]) -> None:
+    calls, points = played(tmp_path, with_faults, "ERASE", 10)
     assert {fault for fault, _ in points} == {*KINDS}
     for name in (
         *("erasures/000001.json", "erasures/000001.done", "-erased-000001.parquet"),
         *("ledger/live-0001/000000.json", "_spark_metadata/0", "increments/000002/sealed.json"),
         *("table/_delta_log", "rejected/_delta_log", "snappy.parquet", "checkpoint.parquet"),
+    ):
+        assert name in calls, name
+
+
+def test_a_fault_in_what_follows_a_rebuild_costs_nothing(
+    tmp_path: Path, with_faults: dict[str, str]
+) -> None:
+    calls, points = played(tmp_path, with_faults, "ERASE_AGAIN", 30)
+    assert {fault for fault, _ in points} == {*KINDS}
+    for name in (
+        *("erasures/000001.done", "journal/000002.json", "generations/000001.json"),
+        *("table/_delta_log", "rejected/_delta_log", "snappy.parquet", "checkpoint.parquet"),
+        "checkpoints/live-0001/offsets",
     ):
         assert name in calls, name

@@ -28,6 +28,7 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.run_kinds import GenerationKind
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
+from tidemill.storage.erasures import unfinished_erasure
 from tidemill.storage.folders import remove_folder
 
 LIVE = "live-"
@@ -170,6 +171,20 @@ def hash_of_excluded(found: Excluded) -> str:
         for one in of
     )
     return hashlib.sha256("\n".join([*files, *ranges]).encode()).hexdigest()
+
+
+def is_of_erasure(layout: Layout, built: GenerationBuild) -> bool:
+    """Whether an erasure that is not finished builds a generation."""
+    erasure = unfinished_erasure(layout.home)
+    return erasure is not None and built.run_id == erasure.run_id
+
+
+def built_by_erasure(layout: Layout, generation: str) -> bool:
+    """Whether a generation that is not live is one that an unfinished erasure builds."""
+    return any(
+        one.generation == generation and is_of_erasure(layout, one)
+        for one in unfinished_builds(layout)
+    )
 
 
 def lease_of(layout: Layout, built: GenerationBuild) -> Path:

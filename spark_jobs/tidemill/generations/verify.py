@@ -7,6 +7,7 @@ All of it is read from files; no JVM.
 from functools import partial
 
 from tidemill.contract.errors import Refused
+from tidemill.generations.build import built_by_erasure
 from tidemill.generations.generation import Generation
 from tidemill.generations.rows_read import inspected
 from tidemill.generations.verify_spec import verify_intervals, verify_output
@@ -17,6 +18,7 @@ from tidemill.ledger.manifests import AttemptLog
 from tidemill.ledger.sink_reader import read_committed
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.erasures import ERASE
 from tidemill.storage.root_identity import verify_born_here
 from tidemill.storage.unfinished_rewrite import refuse_unfinished_rewrite
 
@@ -81,7 +83,7 @@ def open_generation(pipeline: Pipeline, name: str | None = None) -> Generation:
 
 def _read(pipeline: Pipeline, name: str) -> Generation:
     layout = pipeline.layout
-    refuse_unfinished_rewrite(layout.home)
+    refuse_unfinished_rewrite(layout.home, ERASE if built_by_erasure(layout, name) else None)
     note = read_note(layout, name)
     checkpoint = read_checkpoint(layout.checkpoint(name))
     sink = layout.sink(name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from tidemill.cli.decisions.options import By, PipelineReason, decider
-from tidemill.cli.run import manual_run_id
+from tidemill.cli.run import keep_spark_log, manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.cli.upkeep.options import Apply
 from tidemill.cli.write_rule import show_dry_run
@@ -39,6 +39,18 @@ Values = Annotated[
 ]
 
 
+Sources = Annotated[
+    list[str] | None,
+    Option(
+        "--source",
+        metavar="NAME",
+        help="The columns are those of this source, before the transform: all input is read again "
+        "without such rows; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
 @disk_only(
     "Files of a bucket are not written again: drop the pipeline with its table, and rebuild."
 )
@@ -47,6 +59,10 @@ def erase(
     where: Where,
     reason: PipelineReason = "",
     value: Values = None,
+    source: Sources = None,
+    release: Annotated[
+        bool, Option("--release", help="Publish what was read again though the gate holds it.")
+    ] = False,
     by: By = None,
     apply: Apply = False,
     json: Json = False,
@@ -57,28 +73,32 @@ def erase(
     the table. At the end every file is looked through; the exit code is 4 where one still holds
     such a row. Input files are yours: those that the rows were read from are named.
 
+    A pipeline with state, or whose rows go into others, reads all its input again without the rows
+    of a source, and what it had before is removed.
+
     Examples:
       tidemill erase tides --where "customer = 'C-17'"
       tidemill erase tides --where "customer = 'C-17'" --reason "a request" --apply
+      tidemill erase totals --source orders --where "customer = 'C-17'"
     """
     from tidemill.steps.upkeep.erase.erase import erase as erase_step
-    from tidemill.steps.upkeep.erase.parse_condition import parse_condition
+    from tidemill.steps.upkeep.erase.of_sources import read_condition
     from tidemill.steps.upkeep.erase.plan import plan_erase
-    from tidemill.steps.upkeep.erase.support import columns_of
 
     screen, pipeline = Screen(json), open_pipeline(name)
-    schema, partitions = columns_of(pipeline)
-    condition = parse_condition(where, value or (), schema, partitions)
+    condition = read_condition(pipeline, where, value or (), source or ())
     if not apply:
         plan = plan_erase(pipeline, condition)
         show_dry_run(screen, [*plan.phrases(), *_left(plan)], **plan.as_dict())
         return
     run = RunContext(pipeline, manual_run_id("erase"), screen.problem)
-    done = erase_step(run, condition, by=decider(by), reason=reason)
-    screen.line(
-        f"{name}: {counted(done.rows, 'row')} and {done.rejected:,} rejected ones are erased; no "
-        "file below its folder holds such rows"
-    )
+    if condition.sources:
+        keep_spark_log(run)
+    done = erase_step(run, condition, by=decider(by), reason=reason, release=release)
+    what = f"{counted(done.rows, 'row')} and {done.rejected:,} rejected ones are erased"
+    if done.rebuilds:
+        what = f"all input was read again without the rows of {', '.join(condition.sources)}"
+    screen.line(f"{name}: {what}; no file below its folder holds such rows")
     for phrase in _left(done):
         screen.line(f"to do: {phrase}")
     if json:
@@ -92,3 +112,5 @@ def _left(plan: "ErasePlan") -> Iterator[str]:
     if plan.inputs.gone:
         gone = counted(plan.inputs.gone, "input file")
         yield f"look for the rows in {gone} that they were read from, wherever these are now"
+    for source in plan.condition.sources:
+        yield f"look for the rows in the input of {source}, which is not Tidemill's"

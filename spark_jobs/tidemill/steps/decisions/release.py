@@ -1,5 +1,7 @@
 """Release: a person lets a held increment be published in spite of its verdict."""
 
+from datetime import datetime
+
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
@@ -9,7 +11,7 @@ from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_increment import remember
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.checks import refuse_missing_reason
-from tidemill.storage.lease import hold
+from tidemill.storage.lease import Lease, hold
 
 
 class NotHeld(UsageError):
@@ -41,18 +43,33 @@ def release(
     with hold(layout.lease, step="release", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
         snapshot = Snapshot(layout)
         increment = refuse_not_held(snapshot, number)
-        decision = Release(
-            increment=number,
-            files_hash=increment.sealed.files_hash,
-            by=by.strip(),
-            os_user=os_user(),
-            reason=reason.strip(),
-            released=clock(),
-            epoch=lease.epoch,
+        decision = record_release(
+            snapshot, increment, lease, by=by.strip(), reason=reason.strip(), at=clock()
         )
-        lease.check()
-        snapshot.decide(decision)
         remember(layout.run(run_id), number)
+    return decision
+
+
+def record_release(
+    snapshot: Snapshot, increment: Increment, lease: Lease, *, by: str, reason: str, at: datetime
+) -> Release:
+    """Record under the lease that a held increment goes out.
+
+    Args:
+        snapshot: Read under the lease.
+        increment: It is held.
+    """
+    decision = Release(
+        increment=increment.number,
+        files_hash=increment.sealed.files_hash,
+        by=by,
+        os_user=os_user(),
+        reason=reason,
+        released=at,
+        epoch=lease.epoch,
+    )
+    lease.check()
+    snapshot.decide(decision)
     return decision
 
 

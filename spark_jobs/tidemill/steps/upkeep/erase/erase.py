@@ -1,7 +1,8 @@
 """Erase: the rows of a condition leave a pipeline for good.
 
 An erasure's document comes first: from it on everybody else is refused, and the engine leaves the
-rows out of whatever it computes. Then each file of rows is written again without them, the books
+rows out of whatever it computes. A pipeline with state then reads all its input again, and what it
+had before goes. For any other, each file of rows is written again without them, the books
 name the new files, the tables show them, the old ones are removed; and at last all that is below
 the pipeline's folder is looked through once more. One that was killed is finished by the same
 command.
@@ -9,12 +10,15 @@ command.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.layout import Layout
 from tidemill.contract.os_user import os_user
+from tidemill.generations.build import generation_builds, is_of_erasure, lease_of
 from tidemill.increments.snapshot import Snapshot
 from tidemill.publish.delta.erasure import forget_files, live_paths, replace_files
 from tidemill.spec.pipeline import Pipeline
@@ -23,7 +27,9 @@ from tidemill.steps.upkeep.erase.books import Books
 from tidemill.steps.upkeep.erase.condition import Condition, new_salt, words_pattern
 from tidemill.steps.upkeep.erase.find import find, in_sink
 from tidemill.steps.upkeep.erase.pages import pages_of
+from tidemill.steps.upkeep.erase.past import ALWAYS, Past, forget
 from tidemill.steps.upkeep.erase.plan import ErasePlan, plan_erase
+from tidemill.steps.upkeep.erase.rebuild import rebuild_without
 from tidemill.steps.upkeep.erase.remote_rows import count_remote, erase_remote
 from tidemill.steps.upkeep.erase.row_file import write_without
 from tidemill.steps.upkeep.erase.words import take_out
@@ -44,24 +50,29 @@ from tidemill.storage.run_context import LeasedRun, RunContext
 from tidemill.storage.sync import put_whole, sync_folder
 
 PATIENCE_SECONDS = 5.0
-# Later than any file: what no increment names goes, however new.
-ALWAYS = float("inf")
 
 
 class NotErased(Refused):
     """Files still hold rows or values after an erasure; carries `pipeline`, `files`, `targets`."""
 
 
+class OtherRowsRemain(Refused):
+    """Rows that did not come of the named sources hold the values; carries `pipeline`, `files`."""
+
+
 class ReasonNamesPerson(UsageError):
     """A reason repeats a value that is to be erased; carries `field`."""
 
 
-def erase(run: RunContext, condition: Condition, *, by: str, reason: str) -> ErasePlan:
+def erase(
+    run: RunContext, condition: Condition, *, by: str, reason: str, release: bool = False
+) -> ErasePlan:
     """Erase rows, or go on with what was interrupted.
 
     Args:
         by: Who decides.
         reason: Why; neither may name the person.
+        release: Whether a table that was read again is published though the gate holds it.
 
     Returns:
         What was done.
@@ -70,12 +81,17 @@ def erase(run: RunContext, condition: Condition, *, by: str, reason: str) -> Era
         LeaseHeld: a process writes to the pipeline, or builds a generation of it.
         NotErasable: as `plan_erase`; nothing was changed.
         NotErased: something still holds rows; everybody else stays refused.
+        ErasureHeld: the gate holds the table that was read again; likewise.
+        OtherRowsRemain: rows of other sources hold the values; the erasure is finished.
     """
     refuse_missing_reason("erasure", by=by, reason=reason)
     _refuse_naming(condition, by=by, reason=reason)
     layout = run.layout
     with ExitStack() as leases:
-        for build in sorted(layout.generations.glob("*.lease")):
+        # That of its own generation it takes when it fills it.
+        builds = generation_builds(layout)
+        own = {lease_of(layout, one) for one in builds if is_of_erasure(layout, one)}
+        for build in sorted({*layout.generations.glob("*.lease")} - own):
             leases.enter_context(
                 hold(build, step=ERASE, run_id=run.run_id, patience=PATIENCE_SECONDS)
             )
@@ -85,8 +101,12 @@ def erase(run: RunContext, condition: Condition, *, by: str, reason: str) -> Era
             return plan
         with disk_errors(layout.home):
             done = plan.begun or _begin(held, condition, by=by, reason=reason)
-            _carry_out(held, plan, condition, done.number)
-            _prove(run.pipeline, condition)
+            others: tuple[Path, ...] = ()
+            if plan.rebuilds:
+                others = _build_again(held, plan, condition, done, release=release)
+            else:
+                _carry_out(held, plan, condition, done.number)
+                _prove(run.pipeline, find(layout, condition).paths, condition)
             end = Erased(
                 rows=plan.rows,
                 rejected=plan.rejected,
@@ -94,7 +114,47 @@ def erase(run: RunContext, condition: Condition, *, by: str, reason: str) -> Era
                 at=run.clock(),
             )
             documents.put_if_absent(end_of_erasure(layout.home, done.number), end)
+    if others:
+        raise _others_remain(layout, condition, others)
     return plan
+
+
+def _build_again(
+    run: LeasedRun, plan: ErasePlan, condition: Condition, erasure: Erasure, *, release: bool
+) -> tuple[Path, ...]:
+    """Replace everything by what the input gives without the rows.
+
+    Returns:
+        The files whose rows hold the values all the same, as they came of other sources.
+    """
+    layout = run.layout
+    for path in (*plan.found.waste, *plan.found.pages):
+        # A power cut may have torn what the tables are read by.
+        run.lease.check()
+        _remove(path)
+    past = Past.before(layout, rebuild_without(run, erasure, release=release))
+    forget(run, past)
+    for path in find(layout, condition).words:
+        run.lease.check()
+        take_out(path, condition)
+    layout.status.unlink(missing_ok=True)
+    found = find(layout, condition)
+    rows = {one.path for one in found.rows if not past.has(one.path)}
+    left = {*past.files(), *(one for one in found.paths if not past.keeps(one))}
+    _prove(run.pipeline, sorted(left), condition)
+    return tuple(sorted(rows))
+
+
+def _others_remain(
+    layout: Layout, condition: Condition, files: tuple[Path, ...]
+) -> OtherRowsRemain:
+    return OtherRowsRemain(
+        f"Rows of {', '.join(condition.sources)} are erased from {layout.name}. Others hold the "
+        f"values too, in {counted(len(files), 'file')}, the first of them {files[0]}.",
+        remedy="Erase them where they come from: name that source with --source as well.",
+        pipeline=layout.name,
+        files=tuple(map(str, files)),
+    )
 
 
 def _carry_out(run: LeasedRun, plan: ErasePlan, condition: Condition, number: int) -> None:
@@ -139,8 +199,8 @@ def _carry_out(run: LeasedRun, plan: ErasePlan, condition: Condition, number: in
         _remove(path)
 
 
-def _prove(pipeline: Pipeline, condition: Condition) -> None:
-    left = [*map(str, find(pipeline.layout, condition).paths)]
+def _prove(pipeline: Pipeline, found: Iterable[Path], condition: Condition) -> None:
+    left = [*map(str, found)]
     held = {name: rows for name, rows in count_remote(pipeline, condition).items() if rows}
     if left or held:
         places = [*left, *held]

@@ -28,14 +28,16 @@ def parse_condition(
     values: Sequence[str],
     schema: Mapping[str, Any],
     partitions: Sequence[str],
+    place: str = "the table",
 ) -> Condition:
     """Understand a condition.
 
     Args:
         where: Conditions of which all hold, such as `customer = 'C-17' AND shop IN (1, 2)`.
         values: Further texts.
-        schema: The table's, as Spark's JSON.
-        partitions: Its partition columns.
+        schema: The table's, or that of a source, as Spark's JSON.
+        partitions: The partition columns of the table.
+        place: What has the schema.
 
     Raises:
         ConditionUnsupported: it is not a conjunction of equalities with columns of such types.
@@ -47,7 +49,7 @@ def parse_condition(
             column, literals = _equality(part, text)
             field = types.get(column.lower())
             if field is None or field["name"] in partitions:
-                why = "partitions the table" if field else "is not a column of the table"
+                why = "partitions the table" if field else f"is not a column of {place}"
                 raise _unsupported(text, column, f"'{column}' {why}")
             name, kind = field["name"], str(field["type"])
             if kind not in TYPES and not kind.startswith(("char", "varchar")):
@@ -62,6 +64,15 @@ def parse_condition(
         raise _unsupported(short, short, f"a --value needs {SHORTEST_TEXT} characters")
     dates = frozenset(name for name in columns if types[name.lower()]["type"] == "date")
     return Condition(columns, tuple(dict.fromkeys(values)), dates)
+
+
+def columns_named(where: Sequence[str]) -> list[str]:
+    """The columns of a condition, as they are written.
+
+    Raises:
+        ConditionUnsupported: it is not a conjunction of equalities.
+    """
+    return [_equality(part, text)[0] for text in where for part in _parts(text)]
 
 
 def _parts(text: str) -> Iterator[exp.Expr]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.upkeep.erase.books import Books
-from tidemill.steps.upkeep.erase.condition import Condition
+from tidemill.steps.upkeep.erase.condition import Condition, words_pattern
 from tidemill.steps.upkeep.erase.find import Found, find
 from tidemill.steps.upkeep.erase.input_files import InputLeft, input_left
+from tidemill.steps.upkeep.erase.past import Past
+from tidemill.steps.upkeep.erase.rebuild import refuse_unreadable
 from tidemill.steps.upkeep.erase.remote_rows import count_remote
 from tidemill.steps.upkeep.erase.row_file import NotErasable
 from tidemill.steps.upkeep.erase.support import refuse_named, refuse_unsupported
 from tidemill.storage.erasures import Erasure, newest_erasure, read_erasures, unfinished_erasure
+from tidemill.storage.folders import walk
 
 
 class OtherErasureUnfinished(UsageError):
@@ -36,6 +40,7 @@ class ErasePlan:
         inputs: Files outside the folder that the rows were read from.
         lasting: The number of the erasure that leaves these rows out already; None for none.
         begun: The erasure that is to be finished.
+        condition: The condition of the rows.
     """
 
     layout: Layout
@@ -46,6 +51,12 @@ class ErasePlan:
     inputs: InputLeft
     lasting: int | None
     begun: Erasure | None
+    condition: Condition
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether all input is read again without the rows."""
+        return bool(self.condition.sources)
 
     @property
     def rows(self) -> int:
@@ -59,18 +70,25 @@ class ErasePlan:
 
     @property
     def needed(self) -> bool:
-        held = self.found.paths or any(self.remote.values())
+        # After a rebuild only rows of other sources are left, which stay.
+        held = not self.rebuilds and (self.found.paths or any(self.remote.values()))
         return bool(held or self.begun) or self.lasting is None
 
     def phrases(self) -> Iterator[str]:
         """What would be done, as phrases."""
         found = self.found
-        if found.rows:
+        if self.rebuilds:
+            yield (
+                f"read all input again without those rows of {', '.join(self.condition.sources)}, "
+                "into a new generation that replaces the table"
+            )
+            yield "remove every earlier generation: its files, checkpoint, samples and pages"
+        elif found.rows:
             yield (
                 f"erase {counted(self.rows, 'row')} and {self.rejected:,} rejected ones from "
                 f"{counted(len(found.rows), 'file')}"
             )
-        for partition in self.partitions:
+        for partition in () if self.rebuilds else self.partitions:
             yield f"write {partition} again"
         for target, rows in self.remote.items():
             if rows:
@@ -99,6 +117,7 @@ class ErasePlan:
             "waste": [str(path) for path in found.waste],
             "inputs": [str(path) for path in self.inputs.there],
             "inputs_gone": self.inputs.gone,
+            "sources": list(self.condition.sources),
             "erasure": self.lasting,
             "needed": self.needed,
         }
@@ -115,8 +134,17 @@ def plan_erase(pipeline: Pipeline, condition: Condition) -> ErasePlan:
     layout = pipeline.layout
     refuse_unsupported(pipeline, condition)
     begun, lasting = _unfinished(layout, condition), _lasting(layout, condition)
+    if condition.sources and begun is None and lasting is None:
+        refuse_unreadable(pipeline)
     found = find(layout, condition)
-    refuse_named(layout, found.waste)
+    if condition.sources:
+        past = Past(layout)
+        stuck = tuple(path for path in found.stuck if not past.has(path))
+        found = replace(found, stuck=stuck)
+        if begun is None and lasting is None:
+            _refuse_named_partitions(layout, condition)
+    else:
+        refuse_named(layout, found.waste)
     if found.stuck:
         raise NotErasable(
             f"{counted(len(found.stuck), 'file')} of {layout.name} would go on holding values, the "
@@ -135,10 +163,32 @@ def plan_erase(pipeline: Pipeline, condition: Condition) -> ErasePlan:
         count_remote(pipeline, condition),
         tuple(_partitions(layout, found)),
         tuple(books.increments),
-        input_left(layout, books.batches),
+        InputLeft((), 0) if condition.sources else input_left(layout, books.batches),
         lasting,
         begun,
+        condition,
     )
+
+
+def _refuse_named_partitions(layout: Layout, condition: Condition) -> None:
+    """Refuse values that are in the names of partitions, which logs and documents repeat.
+
+    Raises:
+        NotErasable: a value is.
+    """
+    if not condition.texts:
+        return
+    pattern = words_pattern(condition.texts)
+    for place, folders, _ in walk(layout.table):
+        for name in folders:
+            if "=" in name and pattern.search(unquote(name)):
+                raise NotErasable(
+                    f"The partition {place / name} has a value in its name, which logs repeat.",
+                    remedy="Nothing was changed. Partition by another column, and start over: "
+                    f"tidemill drop {layout.name} --table",
+                    pipeline=layout.name,
+                    reasons=(str(place / name),),
+                )
 
 
 def _unfinished(layout: Layout, condition: Condition) -> Erasure | None:

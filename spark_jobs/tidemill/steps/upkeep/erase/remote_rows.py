@@ -18,10 +18,14 @@ from tidemill.steps.upkeep.erase.support import columns_of
 def count_remote(pipeline: Pipeline, condition: Condition) -> dict[str, int]:
     """Target -> how many of the rows it holds, of those outside the root.
 
+    Where the condition is on rows of sources, it tells none: the whole table is replaced.
+
     Raises:
         TargetUnreachable: one does not answer.
         TableTaken: one holds the rows of another pipeline.
     """
+    if condition.sources:
+        return {}
     rows = ErasedRows(_values(pipeline, condition))
     return {one.name: one.count_rows(rows) for one in _targets(pipeline, 0)}
 

@@ -1,5 +1,6 @@
 """Which pipelines rows can be erased from."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ def refuse_unsupported(pipeline: Pipeline, condition: Condition) -> None:
     Raises:
         NotErasable: that is so; its remedy says what can be done.
     """
-    for why, remedy in (*_reasons(pipeline), *_reasons_of_targets(pipeline, condition)):
+    kinds = _reasons_of_a_rebuild if condition.sources else _reasons_of_targets
+    for why, remedy in (*_reasons(pipeline, condition), *kinds(pipeline, condition)):
         raise NotErasable(
             f"Rows of {pipeline.name} cannot be erased: {why}.",
             remedy=f"Nothing was changed. {remedy}",
@@ -37,8 +39,9 @@ def refuse_unsupported(pipeline: Pipeline, condition: Condition) -> None:
         )
 
 
-def _reasons(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
+def _reasons(pipeline: Pipeline, condition: Condition) -> Iterator[tuple[str, str]]:
     name, start_over = pipeline.name, _start_over(pipeline)
+    by_source = "Name the source whose rows are meant: --source NAME."
     if not pipeline.spec.published:
         yield "it publishes nothing below the root", "Erase them where its sink writes."
     readers = sorted(readers_of(name))
@@ -50,11 +53,11 @@ def _reasons(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
         )
     for _, note in notes(pipeline.layout):
         which = f"generation {note.generation}"
-        if note.mode is not OutputMode.APPEND:
-            yield f"{which} is of mode {note.mode.value}, whose rows go into others", start_over
-        if note.pipeline_class is not PipelineClass.MAP:
+        if note.mode is not OutputMode.APPEND and not condition.sources:
+            yield f"{which} is of mode {note.mode.value}, whose rows go into others", by_source
+        if note.pipeline_class is not PipelineClass.MAP and not condition.sources:
             kind = note.pipeline_class.value
-            yield f"{which} is of class {kind}, whose state holds values", start_over
+            yield f"{which} is of class {kind}, whose state holds values", by_source
         if note.format != "parquet":
             yield f"{which} has files of format {note.format}", start_over
 
@@ -77,6 +80,24 @@ def _reasons_of_targets(pipeline: Pipeline, condition: Condition) -> Iterator[tu
                     f"Erase by columns of output.keys ({', '.join(spec.output.keys)}); or "
                     f"{start_over[0].lower()}{start_over[1:]}",
                 )
+
+
+def _reasons_of_a_rebuild(pipeline: Pipeline, condition: Condition) -> Iterator[tuple[str, str]]:
+    for partition, expression in pipeline.spec.output.partition_by.items():
+        for column in condition.columns:
+            if re.search(rf"\b{re.escape(column)}\b", expression, re.IGNORECASE):
+                yield (
+                    f"output.partition_by.{partition} is made of {column}",
+                    f"Logs repeat the names of partitions. {_start_over(pipeline)}",
+                )
+    for target in pipeline.spec.publish:
+        if not isinstance(target, (DeltaTarget, FilesTarget, DatabaseTarget)):
+            yield (
+                f"publish names {target.name}, which keeps more than the newest rows of a table "
+                "that is replaced as a whole",
+                f"Take it out of the spec and erase there by its own means; or "
+                f"{_start_over(pipeline)[0].lower()}{_start_over(pipeline)[1:]}",
+            )
 
 
 def _start_over(pipeline: Pipeline) -> str:
