@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.servers.azurite import Azurite
+    from tests.servers.glue import Glue
     from tests.servers.hive_metastore import HiveMetastore
     from tests.servers.iceberg_rest import IcebergRest
     from tests.servers.kafka import Broker
@@ -226,6 +227,15 @@ def iceberg_rest() -> Iterator[IcebergRest]:
 
     with IcebergRest() as iceberg_rest:
         yield iceberg_rest
+
+
+@pytest.fixture(scope="session")
+def glue() -> Iterator[Glue]:
+    """One server that speaks AWS Glue, for all tests; each leaves it empty."""
+    from tests.servers.glue import Glue
+
+    with Glue() as glue:
+        yield glue
 
 
 @pytest.fixture(scope="session")

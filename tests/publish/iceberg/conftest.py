@@ -4,28 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.histories.history_builder import History
 from tests.support.iceberg_catalogue import Catalogue
 
-# Only the catalogue of these tests is on a server.
-SERVER = (pytest.mark.jvm, pytest.mark.server)
+if TYPE_CHECKING:
+    from tests.servers.hive_metastore import HiveMetastore
+
+JAVA, PYTHON = (pytest.mark.jvm, pytest.mark.server), pytest.mark.server
+# What a metastore 2.3 has no type for, it is then not told.
+OLDER_HIVE = {"hive.hive2-compatible": "true"}
+KINDS = (
+    "sql",
+    pytest.param("rest", marks=JAVA),
+    pytest.param("hive", marks=JAVA),
+    pytest.param("glue", marks=PYTHON),
+)
 
 
-@pytest.fixture(params=["sql", pytest.param("rest", marks=SERVER)])
-def catalogue(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Catalogue]:
+@pytest.fixture(scope="session")
+def iceberg_metastore() -> Iterator[HiveMetastore]:
+    """A Hive metastore with the setting that Iceberg asks for."""
+    from tests.servers.hive_metastore import HiveMetastore
+
+    with HiveMetastore(keeps_types=False) as metastore:
+        yield metastore
+
+
+@pytest.fixture(params=KINDS)
+def catalogue(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Catalogue]:
     """An empty catalogue, of each kind."""
     home = tmp_path / "catalogue"
     home.mkdir()
     if request.param == "sql":
         yield Catalogue(home)
         return
-    server = request.getfixturevalue("iceberg_rest")
-    catalogue = Catalogue(home, server={"type": "rest", "uri": server.uri})
+    catalogue = Catalogue(home, server=server_of(request, home, monkeypatch))
     yield catalogue
     catalogue.empty()
+
+
+def server_of(
+    request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """PyIceberg's properties of the server of a kind of catalogue.
+
+    Args:
+        home: Where the tables' metadata goes, if the server leaves it to its clients.
+    """
+    if request.param == "rest":
+        return {"type": "rest", "uri": request.getfixturevalue("iceberg_rest").uri}
+    # Only the server of REST has a warehouse of its own.
+    place = {"warehouse": f"file://{home}"}
+    if request.param == "hive":
+        uri = request.getfixturevalue("iceberg_metastore").uri
+        return {"type": "hive", "uri": uri, **OLDER_HIVE, **place}
+    # Glue's client takes the credentials of the machine.
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "anyone")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "anything")
+    uri = request.getfixturevalue("glue").uri
+    return {"type": "glue", "glue.endpoint": uri, "glue.region": "eu-west-1", **place}
 
 
 @pytest.fixture

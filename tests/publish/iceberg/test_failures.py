@@ -51,6 +51,15 @@ def test_a_catalogue_comes_from_a_connection(
     [
         {"type": "sql", "uri": "postgresql+psycopg://ann:hush-hush@127.0.0.1:1/lake"},
         {"type": "rest", "uri": "http://127.0.0.1:1", "token": "hush-hush"},
+        {"type": "hive", "uri": "thrift://127.0.0.1:1"},
+        {
+            "type": "glue",
+            "glue.endpoint": "http://127.0.0.1:1",
+            "glue.region": "eu-west-1",
+            "glue.access-key-id": "ann",
+            "glue.secret-access-key": "hush-hush",
+            "glue.max-retries": "1",
+        },
     ],
     ids=lambda extra: extra["type"],
 )

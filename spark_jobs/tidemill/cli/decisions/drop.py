@@ -28,8 +28,9 @@ def drop(
 ) -> None:
     """Remove a pipeline's checkpoint, ledger and documents; its published table stays.
 
-    With --table everything below the root goes, and the next run starts over with all its input.
-    Spec, transform, suite and input stay, and so do rows in databases and topics.
+    With --table everything below the root goes, and so does the table's name in a Hive metastore.
+    The next run then starts over with all its input. Spec, transform, suite and input stay, and so
+    do rows in databases and topics.
 
     Examples:
       tidemill drop tides --dry-run
@@ -40,7 +41,9 @@ def drop(
     plan = plan_drop(layout, table=table)
     if not agreed(screen, _steps(name, plan), dry_run=dry_run, yes=yes, pipeline=name):
         return
-    removed = [str(path) for path in drop_step(layout, table=table, run_id=manual_run_id("drop"))]
+    run_id = manual_run_id("drop")
+    going = drop_step(layout, table=table, run_id=run_id, catalog=plan.catalog)
+    removed = [str(path) for path in going]
     screen.line(f"{name} is dropped")
     if json:
         screen.document(
@@ -49,12 +52,15 @@ def drop(
                 "removed": removed,
                 "kept": [str(path) for path in plan.keeps],
                 "targets": plan.targets,
+                "unregistered": plan.catalog.table if plan.catalog else None,
                 "starts_over": plan.starts_over,
             }
         )
 
 
 def _steps(name: str, plan: DropPlan) -> Iterator[str]:
+    if plan.catalog is not None:
+        yield f"remove the name {plan.catalog.table} from the Hive metastore"
     for path in plan.removes:
         yield f"remove {path}"
     for path in plan.keeps:

@@ -21,16 +21,20 @@ TIMEOUT_SECONDS = 60
 _PASSING = (TTransportException, MetaException, AlreadyExistsException, OSError)
 
 
+PUBLISHED = "The rows are published"
+
+
 class RegistrationRefused(Refused):
     """A Hive metastore refuses to name a Delta table; carries `table`."""
 
 
 @contextmanager
-def open_metastore(metastore: Metastore, table: str) -> Iterator[Client]:
+def open_metastore(metastore: Metastore, table: str, so_far: str = PUBLISHED) -> Iterator[Client]:
     """A client, connected.
 
     Args:
         table: What it is asked about, for errors.
+        so_far: What the caller has done by now, for their remedies.
 
     Raises:
         TargetUnreachable: it does not answer, or cannot do it now.
@@ -48,15 +52,15 @@ def open_metastore(metastore: Metastore, table: str) -> Iterator[Client]:
     except _PASSING as error:
         raise TargetUnreachable(
             f"The Hive metastore did not take {table}: {_said(error)}",
-            remedy="The rows are published; the next try names the table. Check the metastore at "
+            remedy=f"{so_far}; the next try asks it again. Check the metastore at "
             f"{metastore.host}:{metastore.port}.",
             target=table,
         ) from error
     except TException as error:
         raise RegistrationRefused(
             f"The Hive metastore refuses {table}: {_said(error)}",
-            remedy="The rows are published. Correct `catalog` of the Delta target, or what the "
-            "metastore complains of; the next run names the table.",
+            remedy=f"{so_far}. Correct `catalog` of the Delta target, or what the metastore "
+            "complains of; the next try asks it again.",
             table=table,
         ) from error
     finally:

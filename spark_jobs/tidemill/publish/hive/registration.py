@@ -1,4 +1,7 @@
-"""Lets a Hive metastore name a Delta table as it is now; a repeated call changes nothing."""
+"""Lets a Hive metastore name a Delta table as it is now, or forget it.
+
+A repeated call changes nothing.
+"""
 
 import getpass
 import json
@@ -8,6 +11,7 @@ from dataclasses import dataclass
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.hive import metastore_of
+from tidemill.contract.layout import Layout
 from tidemill.contract.log import Log
 from tidemill.file_formats.delta_table import open_table
 from tidemill.publish.head import TableTaken
@@ -102,7 +106,7 @@ def register(pipeline: Pipeline, given: HiveTable, log: Log) -> None:
             new = Table(dbName=database, tableName=name, owner=owner, createTime=now)
             client.create_table_with_environment_context(due.written_to(new), UNCOUNTED)
             log(f"{given.table} is the table's name in the Hive metastore")
-        elif not _is_ours(found, due):
+        elif not _is_ours(found, pipeline.layout):
             raise TableTaken(
                 f"{given.table} in the Hive metastore is the table at "
                 f"{_path(found) or found.sd.location}, not {due.location}.",
@@ -116,6 +120,22 @@ def register(pipeline: Pipeline, given: HiveTable, log: Log) -> None:
             log(f"{given.table} in the Hive metastore has the table's columns and comments again")
 
 
+def unregister(layout: Layout, given: HiveTable) -> None:
+    """Let a metastore forget a pipeline's Delta table; an entry of another table stays.
+
+    Raises:
+        ConnectionMissing: the connection is not in the environment.
+        MetastoreConnectionUnfit: it is not that of a metastore that we can talk to.
+        TargetUnreachable: the metastore does not answer, or cannot do it now.
+        RegistrationRefused: it refuses.
+    """
+    metastore = metastore_of(connection(given.conn_id), given.conn_id)
+    with open_metastore(metastore, given.table, "Nothing was dropped") as client:
+        found = _find(client, *given.database_and_name)
+        if found is not None and _is_ours(found, layout):
+            client.drop_table(*given.database_and_name, False)
+
+
 def _registration(pipeline: Pipeline) -> Registration:
     layout, spec = pipeline.layout, pipeline.spec
     table = open_table(layout.table)
@@ -124,13 +144,20 @@ def _registration(pipeline: Pipeline) -> Registration:
     parameters = {
         "EXTERNAL": "TRUE",
         PROVIDER: "delta",
-        PIPELINE: name_in_targets(layout),
-        ROOT: root_id_of(layout.root) or "",
+        **_owner(layout),
         **({"comment": comment} if comment else {}),
     }
+    columns = tuple(hive_columns(schema, spec.descriptions))
+    return Registration(_location(layout), columns, parameters)
+
+
+def _owner(layout: Layout) -> dict[str, str]:
+    return {PIPELINE: name_in_targets(layout), ROOT: root_id_of(layout.root) or ""}
+
+
+def _location(layout: Layout) -> str:
     # Unquoted, as Spark and Trino read it.
-    location = str(layout.table) if "://" in str(layout.table) else f"file://{layout.table}"
-    return Registration(location, tuple(hive_columns(schema, spec.descriptions)), parameters)
+    return str(layout.table) if "://" in str(layout.table) else f"file://{layout.table}"
 
 
 def _find(client: Client, database: str, name: str) -> Table | None:
@@ -152,10 +179,11 @@ def _path(table: Table) -> str | None:
     return path
 
 
-def _is_ours(table: Table, due: Registration) -> bool:
+def _is_ours(table: Table, layout: Layout) -> bool:
     """Whether an entry is of this pipeline in this root, or of its table at this place."""
-    told = [table.parameters.get(key) == due.parameters[key] for key in (PIPELINE, ROOT)]
-    return all(told) or _path(table) == due.location
+    return _owner(layout).items() <= (table.parameters or {}).items() or _path(table) == _location(
+        layout
+    )
 
 
 def _replace(client: Client, table: Table) -> None:

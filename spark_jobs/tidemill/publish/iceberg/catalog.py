@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 from pyiceberg.catalog import Catalog, load_catalog
@@ -23,9 +24,12 @@ from sqlalchemy.exc import DBAPIError
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.iceberg import catalog_properties
 from tidemill.contract.errors import Refused, UsageError
+from tidemill.publish.iceberg.client_errors import client_errors, may_pass
 from tidemill.publish.target import TargetUnreachable
 from tidemill.spec.iceberg_target import IcebergTarget as Given
 
+# PyIceberg hands it to Glue's client as it is, and that takes a number alone.
+RETRIES = "glue.max-retries"
 # Somebody else committed first: what was to be committed is decided again.
 LOST_RACES = (CommitFailedException, TableAlreadyExistsError, ValidationException)
 # Nothing is known of the last commit, or nothing was done; a later try may go through.
@@ -56,7 +60,10 @@ def open_catalog(given: Given) -> Catalog:
     found = connection(given.conn_id) if given.conn_id is not None else None
     with ours(given, found):
         own = catalog_properties(found) if found is not None else {}
-        return load_catalog(given.catalog, **{**given.properties, **own})
+        properties: dict[str, Any] = {**given.properties, **own}
+        if RETRIES in properties:
+            properties[RETRIES] = int(properties[RETRIES])
+        return load_catalog(given.catalog, **properties)
 
 
 @contextmanager
@@ -67,23 +74,34 @@ def ours(given: Given, found: Connection | None) -> Iterator[None]:
     except LOST_RACES:
         raise
     except PASSING as error:
-        raise TargetUnreachable(
-            f"{given.name} cannot be reached: {_said(error, found)}",
-            remedy="The next run brings it up to date; check catalogue and connection.",
-            target=given.name,
-        ) from None
+        raise _unreachable(given, _said(error, found)) from None
     except NotInstalledError as error:
         raise UsageError(
             f"{given.name}: {_said(error, found)}",
             remedy="Install the extra of PyIceberg that it names.",
         ) from None
     except (RESTError, ValueError) as error:
-        raise CatalogRefused(
-            f"{given.name}: the catalogue refused: {_said(error, found)}",
-            remedy="Nothing was published to it; correct the target's properties, its connection, "
-            "or its rights in the catalogue.",
-            target=given.name,
-        ) from None
+        raise _refused(given, _said(error, found)) from None
+    except client_errors() as error:
+        wrapped = _unreachable if may_pass(error) else _refused
+        raise wrapped(given, _said(error, found)) from None
+
+
+def _unreachable(given: Given, said: str) -> TargetUnreachable:
+    return TargetUnreachable(
+        f"{given.name} cannot be reached: {said}",
+        remedy="The next run brings it up to date; check catalogue and connection.",
+        target=given.name,
+    )
+
+
+def _refused(given: Given, said: str) -> CatalogRefused:
+    return CatalogRefused(
+        f"{given.name}: the catalogue refused: {said}",
+        remedy="Nothing was published to it; correct the target's properties, its connection, "
+        "or its rights in the catalogue.",
+        target=given.name,
+    )
 
 
 def _said(error: Exception, found: Connection | None) -> str:

@@ -16,6 +16,8 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.journal.journal import Journal
 from tidemill.spec.catalog import find
+from tidemill.spec.hive_table import HiveTable
+from tidemill.spec.targets import DeltaTarget
 from tidemill.steps.decisions.readers import readers_of
 from tidemill.storage.folders import remove_folder
 from tidemill.storage.lease import hold
@@ -49,6 +51,7 @@ class DropPlan:
         removes: Folders and files, in order.
         keeps: What consumers read and stays below the root.
         targets: The targets elsewhere, which keep their rows.
+        catalog: Where a metastore names the table, which goes with it.
         spec: The file from which a next run would start over; None where there is none.
         readers: Pipelines that read the table.
         starts_over: Whether the name is free afterwards.
@@ -57,6 +60,7 @@ class DropPlan:
     removes: tuple[Path, ...]
     keeps: tuple[Path, ...]
     targets: tuple[str, ...]
+    catalog: HiveTable | None
     spec: Path | None
     readers: tuple[str, ...]
     starts_over: bool
@@ -74,7 +78,7 @@ def plan_drop(layout: Layout, *, table: bool, environ: Mapping[str, str] = os.en
     """
     _refuse_name_in_use(layout)
     there = sorted(layout.home.iterdir()) if layout.home.is_dir() else []
-    targets, spec = _spec(layout, environ)
+    targets, catalog, spec = _spec(layout, environ)
     if not there and spec is None and not is_registered(layout):
         raise NothingToDrop(
             f"{layout.root} knows no pipeline '{layout.name}'.",
@@ -87,20 +91,27 @@ def plan_drop(layout: Layout, *, table: bool, environ: Mapping[str, str] = os.en
         removes=tuple(sorted(removes, key=_turn)),
         keeps=tuple(keeps),
         targets=targets,
+        catalog=None if keeps else catalog,
         spec=spec,
         readers=() if keeps else tuple(readers_of(layout.name, environ)),
         starts_over=not keeps,
     )
 
 
-def drop(layout: Layout, *, table: bool, run_id: str) -> Iterator[Path]:
+def drop(
+    layout: Layout, *, table: bool, run_id: str, catalog: HiveTable | None = None
+) -> Iterator[Path]:
     """Remove a pipeline under its lease; one that was interrupted is finished by the next.
+
+    Args:
+        catalog: Where a metastore names the table; it forgets the name before anything goes.
 
     Yields:
         The path of each folder or file, after it was removed.
 
     Raises:
         LeaseHeld: another process writes to the pipeline.
+        TidemillError: the metastore does not answer, or refuses; nothing was removed.
     """
     waste = layout.root / ".tidemill" / "dropped" / layout.name
     if layout.home.is_dir():
@@ -108,6 +119,7 @@ def drop(layout: Layout, *, table: bool, run_id: str) -> Iterator[Path]:
         register(layout)
         patience = PATIENCE_SECONDS
         with hold(layout.lease, step="drop", run_id=run_id, patience=patience) as lease:
+            _forget_name(layout, catalog)
             for path in _query_ids(layout):
                 path.unlink(missing_ok=True)
             for path in plan_drop(layout, table=table, environ={}).removes:
@@ -119,10 +131,19 @@ def drop(layout: Layout, *, table: bool, run_id: str) -> Iterator[Path]:
         yield layout.lease
         if layout.home.is_dir() and not any(layout.home.iterdir()):
             layout.home.rmdir()
+    else:
+        _forget_name(layout, catalog)
     _remove(waste)
     _remove(layout.forks)
     if not layout.home.is_dir():
         unregister(layout)
+
+
+def _forget_name(layout: Layout, catalog: HiveTable | None) -> None:
+    if catalog is not None:
+        from tidemill.publish.hive.registration import unregister as unregister_table
+
+        unregister_table(layout, catalog)
 
 
 def _turn(path: Path) -> tuple[int, str]:
@@ -157,19 +178,26 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _spec(layout: Layout, environ: Mapping[str, str]) -> tuple[tuple[str, ...], Path | None]:
-    """The targets outside of the root, from the spec or the journal; and the spec's file."""
+def _spec(
+    layout: Layout, environ: Mapping[str, str]
+) -> tuple[tuple[str, ...], HiveTable | None, Path | None]:
+    """The targets outside of the root, from the spec or the journal.
+
+    Then the table's name in a metastore, and the spec's file.
+    """
     try:
         file = find(layout.name, environ)
     except TidemillError:
         journal = Journal(layout.journal)
         known = journal.targets_of(journal.newest())
-        return tuple(name for name in known if name not in BELOW_ROOT), None
+        return tuple(name for name in known if name not in BELOW_ROOT), None, None
     try:
         publish = file.load(environ).publish
     except TidemillError:
-        return (), file.path
-    return tuple(one.name for one in publish if one.kind not in BELOW_ROOT), file.path
+        return (), None, file.path
+    catalogs = [one.catalog for one in publish if isinstance(one, DeltaTarget) and one.catalog]
+    elsewhere = tuple(one.name for one in publish if one.kind not in BELOW_ROOT)
+    return elsewhere, next(iter(catalogs), None), file.path
 
 
 def _refuse_name_in_use(layout: Layout) -> None:
