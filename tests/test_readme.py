@@ -53,6 +53,8 @@ TESTED.update(("chain", "fetch", "fetch-clean", "rollover"))
 TESTED.add("class-archive")
 # The connection of tests/airflow/operators/test_connections.py and tests/cluster.
 TESTED.add("cluster-connection")
+# The blocks on a Hive metastore, which tests/publish/hive/test_page.py runs.
+TESTED.update(("hive-target", "hive-connection", "hive-read"))
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"
 FEED = "station,level_cm,at\nDover,{level},2026-03-{day:02d} 00:00:00\n"

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -23,8 +19,6 @@ from tidemill.publish.hive.metastore import RegistrationRefused, open_metastore
 from tidemill.publish.hive.registration import ROOT
 from tidemill.publish.target import TargetUnreachable
 from tidemill.spec.targets import DeltaTarget
-from tidemill.toolchain.jars import jars_of
-from tidemill.toolchain.spark_conf import QUICK_START
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,26 +28,6 @@ if TYPE_CHECKING:
     from tests.servers.hive_metastore import HiveMetastore
 
 Columns = dict[str, tuple[str, str | None]]
-READ = """
-import json, sys
-from pyspark.sql import SparkSession
-
-jars, options, uri, table = sys.argv[1:]
-spark = (
-    SparkSession.builder.master("local[1]")
-    .config("spark.ui.enabled", "false")
-    .config("spark.jars", jars)
-    .config("spark.driver.extraJavaOptions", options)
-    .config("spark.databricks.delta.snapshotPartitions", "1")
-    .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-    .config("spark.hadoop.hive.metastore.uris", uri)
-    .enableHiveSupport()
-    .getOrCreate()
-)
-rows = spark.sql(f"SELECT id, day FROM {table}").collect()
-print("ROWS", json.dumps([list(row) for row in rows], default=str))
-"""
 
 
 def register(history: History) -> None:
@@ -69,26 +43,6 @@ def found(client: Client, table: str) -> Table:
 
 def columns_of(client: Client, table: str) -> Columns:
     return {one.name: (one.type, one.comment) for one in found(client, table).sd.cols}
-
-
-def test_spark_reads_the_published_rows_by_the_tables_name(
-    history: History, table: str, hive_metastore: HiveMetastore, child_jvm: Path
-) -> None:
-    history.increment(rows(1, 2))
-    assert history.publish().outcome is Outcome.DONE
-    jars = ",".join(str(jar) for jar in jars_of("delta"))
-    done = subprocess.run(
-        [sys.executable, "-c", READ, jars, QUICK_START, hive_metastore.uri, table],
-        env={**os.environ, "JAVA_HOME": str(child_jvm)},
-        cwd=history.root.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    (line,) = (one for one in done.stdout.splitlines() if one.startswith("ROWS "))
-    read = json.loads(line.removeprefix("ROWS "))
-    assert sorted(read) == [[1, "2024-01-01"], [2, "2024-01-01"]]
 
 
 def test_columns_and_comments_are_those_of_the_table_after_each_publish(
