@@ -56,14 +56,13 @@ class Catalogue:
         return load_catalog("tidemill", **self.properties)
 
     def empty(self) -> None:
-        """Drop every table and namespace; their files stay."""
+        """Drop the table's namespace with all tables; their files stay."""
         catalog = self.open()
-        for namespace in catalog.list_namespaces():
+        namespace = TABLE.split(".")[0]
+        if catalog.namespace_exists(namespace):
             for table in catalog.list_tables(namespace):
                 catalog.drop_table(table)
-            # Hive keeps one that nobody made.
-            if namespace != ("default",):
-                catalog.drop_namespace(namespace)
+            catalog.drop_namespace(namespace)
 
     def table(self) -> Table:
         return self.open().load_table(TABLE)

@@ -59,16 +59,15 @@ def server_of(
     """
     if request.param == "rest":
         return {"type": "rest", "uri": request.getfixturevalue("iceberg_rest").uri}
-    # Only the server of REST has a warehouse of its own.
-    place = {"warehouse": f"file://{home}"}
     if request.param == "hive":
         uri = request.getfixturevalue("iceberg_metastore").uri
-        return {"type": "hive", "uri": uri, **OLDER_HIVE, **place}
+        return {"type": "hive", "uri": uri, **OLDER_HIVE}
     # Glue's client takes the credentials of the machine.
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "anyone")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "anything")
     uri = request.getfixturevalue("glue").uri
-    return {"type": "glue", "glue.endpoint": uri, "glue.region": "eu-west-1", **place}
+    place = {"glue.region": "eu-west-1", "warehouse": f"file://{home}"}
+    return {"type": "glue", "glue.endpoint": uri, **place}
 
 
 @pytest.fixture

@@ -41,15 +41,15 @@ def opened(
     make_history: Callable[..., History], tmp_path: Path, hive_metastore: HiveMetastore
 ) -> Iterator[Open]:
     """Makes a history and its catalogue, on a metastore with Hive's own settings."""
-    place = {"uri": hive_metastore.uri, "warehouse": f"file://{tmp_path}"}
+    server = {"type": "hive", "uri": hive_metastore.uri}
 
     def opened(**properties: str) -> tuple[History, Catalogue]:
-        catalogue = Catalogue(tmp_path, server={"type": "hive", **place, **properties})
+        catalogue = Catalogue(tmp_path, server={**server, **properties})
         more = f"publish: [{{kind: delta}}, {catalogue.target}]"
         return make_history(more=more), catalogue
 
     yield opened
-    Catalogue(tmp_path, server={"type": "hive", **place}).empty()
+    Catalogue(tmp_path, server=server).empty()
 
 
 def test_columns_that_it_has_no_type_for_are_refused_and_a_new_table_helps(opened: Open) -> None:

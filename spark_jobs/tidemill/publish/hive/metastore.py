@@ -34,7 +34,7 @@ def open_metastore(metastore: Metastore, table: str, so_far: str = PUBLISHED) ->
 
     Args:
         table: What it is asked about, for errors.
-        so_far: What the caller has done by now, for their remedies.
+        so_far: What the caller has done, for the remedies of errors.
 
     Raises:
         TargetUnreachable: it does not answer, or cannot do it now.
