@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.objects.object_file import ObjectReader, ObjectWriter
 from tidemill.contract.objects.root_connection import client_of
 
 if TYPE_CHECKING:
@@ -290,9 +291,9 @@ class ObjectPath(PosixPath):
             content = io.BytesIO(self.read_bytes())
             return io.TextIOWrapper(content, encoding or "utf-8", errors, newline)
         if mode == "rb":
-            return io.BufferedReader(_Reader(self), READ_AHEAD_BYTES)
+            return io.BufferedReader(ObjectReader(self.client, self.key), READ_AHEAD_BYTES)
         if mode == "wb":
-            return _Writer(self)
+            return ObjectWriter(self.client, self.key)
         if mode == "w":
             return io.TextIOWrapper(self.open("wb"), encoding or "utf-8", errors, newline)
         return self.__fspath__()
@@ -337,61 +338,6 @@ class ObjectPath(PosixPath):
     def _at(self, key: str) -> ObjectPath:
         """Another path in the same bucket."""
         return ObjectPath(*self.parts[:3], *key.split("/"))
-
-
-class _Reader(io.RawIOBase):
-    """An object as a file of Python's, which Arrow reads footers through."""
-
-    def __init__(self, path: ObjectPath) -> None:
-        self._client = path.client
-        self._object = self._client.reader(path.key)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        with self._client.errors():
-            content = bytes(self._object.read(len(buffer)))
-        buffer[: len(content)] = content
-        return len(content)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return int(self._object.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._object.tell())
-
-
-class _Writer(io.RawIOBase):
-    """An object as a file that is written in parts; none appears where writing failed."""
-
-    def __init__(self, path: ObjectPath) -> None:
-        self._client = path.client
-        self._object = self._client.writer(path.key)
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        content = bytes(data)
-        with self._client.errors():
-            self._object.write(content)
-        return len(content)
-
-    def close(self) -> None:
-        if not self.closed:
-            super().close()
-            with self._client.errors():
-                self._object.close()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.close()
-        else:
-            super().close()
 
 
 def arrow_source(path: Path) -> Any:
