@@ -5,7 +5,6 @@ writes these files once, and replaces or removes them by name. The rows and the 
 as they are only added to. `snapshots/000001.json` comes last; without it the folder does not count.
 """
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -22,6 +21,7 @@ from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spark_logs.checkpoint_fork import link
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
 from tidemill.storage import documents
+from tidemill.storage.folders import remove_folder
 from tidemill.storage.run_context import LeasedRun
 from tidemill.storage.sync import sync
 
@@ -71,7 +71,7 @@ def take_snapshot(run: LeasedRun, generation: Generation, by: str) -> Checkpoint
     number = (documents.newest(layout.snapshots) or 0) + 1
     folder = layout.snapshot(number)
     # A killed process left it.
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder, missing_ok=True)
     kept = []
     for path in snapshot_files(layout, generation.name):
         place = folder / _name(layout, generation.name, path)
