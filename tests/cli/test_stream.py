@@ -14,12 +14,15 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
+from tests.servers.s3 import S3
 from tests.support.pipelines.ungated_pipeline import NAME, UngatedPipeline
 from tests.support.processes import child, wait_for
+from tests.support.s3_root import new_root
 from tidemill.contract.errors import ExitCode, LeaseHeld
 from tidemill.ledger.running_queries import Running, RunningQuery, running
 from tidemill.storage import lease
 from tidemill.storage.processes import this_process
+from tidemill.storage.root_identity import initialise
 
 STREAM = "from tidemill.cli import main; main()"
 
@@ -40,6 +43,32 @@ def started(words: UngatedPipeline, child_jvm: Path) -> Iterator[subprocess.Pope
     with child(STREAM, "stream", NAME, "--trigger", "processing-time=1h") as process:
         wait_for(lambda: any(query.plan for query in running(words.layout)))
         yield process
+
+
+def test_a_stream_of_a_bucket_is_listed_watched_and_stopped(
+    words: UngatedPipeline,
+    child_jvm: Path,
+    s3: S3,
+    tidemill: Tidemill,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words.url = new_root(s3, monkeypatch)
+    monkeypatch.setenv("TIDEMILL_ROOT", words.url)
+    initialise(words.root, environ={})
+    words.deliver("a.csv", "mill,1")
+    with child(STREAM, "stream", NAME, "--trigger", "processing-time=1s") as process:
+        wait_for(lambda: any(query.plan for query in running(words.layout)))
+        words.deliver("b.csv", "mill,2")
+        wait_for(lambda: any(query.batches > 1 for query in running(words.layout)))
+        (listed,) = tidemill("stream", "--list", "--json").json
+        assert (listed["process"]["pid"], listed["last_batch"]) == (process.pid, 1)
+        assert tidemill("stream", NAME, "--status").exit_code == ExitCode.DONE
+        assert tidemill("stream", NAME, "--explain", "--json").json["running"]
+        assert tidemill("stream", NAME, "--stop").exit_code == ExitCode.DONE
+        process.communicate(timeout=300)
+    assert process.returncode == ExitCode.DONE
+    assert running(words.layout) == []
+    assert words.logged == ([0, 1], [0, 1])
 
 
 @pytest.mark.remedy("LeaseHeld")

@@ -20,7 +20,6 @@ from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.engine.run.options import Rows, RunOptions
 from tidemill.ledger.batch import Batch
 from tidemill.main import sentence
-from tidemill.spec.object_root import disk_only
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
@@ -51,7 +50,6 @@ Stop = Annotated[bool, Option("--stop", help="End it after its current batch, an
 Explain = Annotated[bool, Option("--explain", help="Its extended plan, also if it is not running.")]
 
 
-@disk_only("Use scheduled runs with a short schedule.")
 def stream(
     name: Name = None,
     trigger: TriggerText = "default",

@@ -97,7 +97,7 @@ class Running:
 
     @property
     def asked_to_stop(self) -> bool:
-        return self.stop.exists()
+        return self.stop.is_file()
 
     def clear(self) -> None:
         """The query has ended, or is about to begin."""
