@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -20,7 +21,11 @@ DOUBLED = COUNTS.replace(".count()", '.count().withColumn("count", F.col("count"
 def test_a_fork_gives_the_rows_that_the_original_would_publish_next_with_the_new_code(
     tmp_path: Path, spark: object
 ) -> None:
-    flow = windows(tmp_path / "flow")
+    assert_new_code_on_its_state(windows(tmp_path / "flow"))
+
+
+def assert_new_code_on_its_state(flow: JsonPipeline) -> None:
+    """A fork of a pipeline without a past has the rows of new code, and the original its own."""
     flow.arrive("events", "1", [at("12:01"), at("12:05")])
     flow.arrive("events", "2", [at("12:16"), at("12:31")])
     flow.go("first")
@@ -31,7 +36,9 @@ def test_a_fork_gives_the_rows_that_the_original_would_publish_next_with_the_new
     assert json.loads(answer.stdout)["fork"] == NEW
     assert tree(flow.layout.journal) | tree(flow.layout.table) == books
 
-    trial = JsonPipeline(**{**vars(flow), "name": NEW, "transform": DOUBLED})
+    trial = copy(flow)
+    trial.name = NEW
+    trial.write(transform=DOUBLED)
     flow.arrive("events", "3", [at("12:33"), at("13:10")])
     trial.go("trial")
     assert counts(flow) == before

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from tests.e2e.recompute.test_fork import MENDED, SUITE, counted, fed, published, without_wrong
+from tests.e2e.test_named_fork import assert_new_code_on_its_state
 from tests.e2e.test_rollover import CASES, FILES, flow_of, run_with_files
 from tests.servers.flaky_http import Fault, FlakyHttp
 from tests.servers.kafka import Broker
@@ -70,6 +71,10 @@ def test_state_and_rows_go_on_over_a_rollover(tmp_path: Path, move_in: MoveIn, c
         run_with_files(flow, run)
         assert flow.published(*columns) == expected(run * FILES + FILES)
     assert {one.kind for one in read_takeovers(flow.layout.home)} == {"rollover"}
+
+
+def test_new_code_is_tried_on_a_state_in_the_bucket(tmp_path: Path, move_in: MoveIn) -> None:
+    assert_new_code_on_its_state(move_in(windows(tmp_path)))
 
 
 def test_what_a_topic_holds_is_published_once(

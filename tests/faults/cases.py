@@ -191,6 +191,7 @@ IN_BUCKET = (
     "seal",
     "release",
     "withdraw",
+    "fork",
     "rollover",
 )
 

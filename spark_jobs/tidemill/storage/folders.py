@@ -92,6 +92,22 @@ def copy_file(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
+def copy_folder(folder: Path, to: Path) -> list[Path]:
+    """Copy the files of a folder, those behind links too; the copies are returned.
+
+    Args:
+        to: Need not be there; other files in it stay.
+    """
+    copies = []
+    for place, _, names in walk(folder, follow_links=True):
+        target = to / place.relative_to(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            copy_file(place / name, target / name)
+            copies.append(target / name)
+    return copies
+
+
 def claim_folder(folder: Path) -> None:
     """Make a folder that only one process can make.
 
@@ -119,8 +135,7 @@ def rename_folder(folder: Path, to: Path) -> None:
         folder.rename(to)
         return
     remove_folder(to)
-    for file, _ in folder.files():
-        copy_file(file, to / file.relative_to(folder))
+    copy_folder(folder, to)
     remove_folder(folder)
 
 

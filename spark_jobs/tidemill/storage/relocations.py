@@ -10,11 +10,14 @@ from pathlib import Path
 
 from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
 from tidemill.contract.objects.object_path import RecordedPath
 from tidemill.storage import documents
 
 # The step that finishes what the others are refused for.
 RELOCATE = "relocate"
+# The step that removes a pipeline.
+DROP = "drop"
 
 
 class RelocationUnfinished(Refused):
@@ -45,6 +48,12 @@ class Relocation(Document):
         """Whether the pipeline stays in its root and gets another name."""
         within = self.origin.parent == self.home.parent
         return within and not self.copied and self.origin != self.home
+
+    @property
+    def forks(self) -> str | None:
+        """The pipeline from which this one is forked; None where it was not begun by a fork."""
+        place = self.origin.parent.parent
+        return place.name if place == Layout(self.home.parent, place.name).forks else None
 
 
 class Relocated(Document):
@@ -97,17 +106,22 @@ def end_file(home: Path, number: int) -> Path:
     return home / "relocations" / f"{number:06d}.done"
 
 
-def refuse_unfinished(home: Path) -> None:
+def refuse_unfinished(home: Path, step: str | None = None) -> None:
     """Refuse a pipeline whose paths are rewritten in part.
+
+    Args:
+        step: The step that asks: a fork that is half done may be dropped.
 
     Raises:
         RelocationUnfinished: they are.
     """
     found = unfinished_relocation(home)
-    if found is None:
+    if found is None or (found.forks and step == DROP):
         return
     names = f"{found.origin.name} {found.home.name}"
     command = f"rename {names}" if found.renames else f"relocate {home.name}"
+    if found.forks:
+        command = f"checkpoint fork {found.forks} --as {home.name} --reason TEXT"
     raise RelocationUnfinished(
         f"A relocation from {found.origin} to {found.home} is half done.",
         remedy=f"Finish it: tidemill {command} --apply",

@@ -19,6 +19,9 @@ def sync(files: Iterable[Path], within: Path) -> None:
         files: Those that are gone again are left out: Spark renames and expires some at any time.
         within: The folder above which names are taken for granted.
     """
+    if isinstance(within, ObjectPath):
+        # What a store has acknowledged is there to stay: the files need not even be listed.
+        return
     folders: set[Path] = set()
     for file in dict.fromkeys(files):
         with suppress(FileNotFoundError):

@@ -18,6 +18,6 @@ def refuse_unfinished_rewrite(home: Path, step: str | None = None) -> None:
         ErasureUnfinished: only `tidemill erase` may.
     """
     if step != RELOCATE:
-        refuse_unfinished(home)
+        refuse_unfinished(home, step)
     if step != ERASE:
         refuse_unfinished_erasure(home)

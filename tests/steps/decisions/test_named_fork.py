@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
@@ -21,6 +22,7 @@ from tidemill.publish.head import Head, TableTaken, Turn
 from tidemill.publish.target import NotOurTurn
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions import named_fork as step
+from tidemill.steps.decisions import named_fork_place as place
 from tidemill.steps.decisions import named_fork_plan as plan
 from tidemill.steps.decisions.copy_pipelines import CopyReachesOut
 from tidemill.steps.decisions.named_fork import named_fork
@@ -144,11 +146,13 @@ def test_it_goes_on_after_an_earlier_run_and_from_a_snapshot(past: History) -> N
     assert open_generation(forked(past)).committed == 1
 
 
-@pytest.mark.parametrize("killed", ["put_takeover", "sync_folder", "put_whole"])
+@pytest.mark.parametrize(
+    ("module", "killed"), [(step, "put_takeover"), (place, "sync_folder"), (step, "put_whole")]
+)
 def test_a_fork_that_was_killed_is_finished_by_the_next(
-    past: History, monkeypatch: pytest.MonkeyPatch, killed: str
+    past: History, monkeypatch: pytest.MonkeyPatch, module: ModuleType, killed: str
 ) -> None:
-    with killed_at(monkeypatch, step, killed):
+    with killed_at(monkeypatch, module, killed):
         named_fork(past.run("fork"), NEW, **WHO)
     # A run cannot begin without its state.
     assert not past.project.spec(NEW).exists()

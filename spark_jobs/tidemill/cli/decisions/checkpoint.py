@@ -20,7 +20,6 @@ from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_request import RunRequest
 from tidemill.reporting.checkpoint_batches import CheckpointBatch, read_checkpoint_batches
 from tidemill.spec.catalog import find
-from tidemill.spec.object_root import disk_only
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.root import existing_root
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
@@ -214,9 +213,6 @@ def restore(
 
 
 @checkpoint.command("fork")
-@disk_only(
-    "Write a spec of another name that reads the source from the beginning.", "checkpoint fork"
-)
 def fork(
     name: PipelineName,
     other: Annotated[str, Option("--as", metavar="OTHER", help="The name of the new pipeline.")],

@@ -21,6 +21,7 @@ from tidemill.spec.targets import DeltaTarget
 from tidemill.steps.decisions.readers import readers_of
 from tidemill.storage.folders import remove_folder
 from tidemill.storage.lease import hold
+from tidemill.storage.relocations import DROP
 from tidemill.storage.root_identity import (
     is_registered,
     refuse_renamed,
@@ -118,7 +119,7 @@ def drop(
         # So that what is left of it is refused, and not taken for a new pipeline.
         register(layout)
         patience = PATIENCE_SECONDS
-        with hold(layout.lease, step="drop", run_id=run_id, patience=patience) as lease:
+        with hold(layout.lease, step=DROP, run_id=run_id, patience=patience) as lease:
             _forget_name(layout, catalog)
             for path in _query_ids(layout):
                 path.unlink(missing_ok=True)

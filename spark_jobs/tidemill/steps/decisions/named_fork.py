@@ -2,11 +2,9 @@
 
 It begins with the state and offsets of that batch and an empty table, and reads the source from
 there, so that new code can be tried on yesterday's state. The original is only read, under its
-lease. The new folder gets its name when it is whole; spec, transform and suite come after it, the
-spec last: without it no run begins, and without the folder a run would read everything again.
+lease. The new folder comes to its place when it is whole; spec, transform and suite come after it,
+the spec last: without it no run begins, and without the folder a run would read everything again.
 """
-
-import shutil
 
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.layout import Layout
@@ -19,12 +17,14 @@ from tidemill.increments.exclusions import excluded
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import Takeover, next_generation, put_takeover
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.named_fork_place import empty_draft, move_in
 from tidemill.steps.decisions.named_fork_plan import NamedForkPlan, plan_named_fork
 from tidemill.steps.decisions.release import PATIENCE_SECONDS
 from tidemill.storage.disk_errors import disk_errors
+from tidemill.storage.folders import copy_folder, remove_folder
 from tidemill.storage.lease import newest_epoch, release
 from tidemill.storage.run_context import RunContext
-from tidemill.storage.sync import make_folder, put_whole, sync, sync_folder
+from tidemill.storage.sync import make_folder, put_whole, sync
 
 # Copies of what batches were joined with or decoded by, and what was erased for good.
 COPIED = ("static", "schemas", "erasures")
@@ -49,32 +49,31 @@ def named_fork(
         plan = plan_named_fork(pipeline, other, at)
         if not plan.built:
             with disk_errors(plan.new.home):
-                _build(pipeline, plan, by, reason)
+                draft = plan.draft or _build(pipeline, plan, by, reason)
+                move_in(draft, plan.new, run.run_id)
     for path, text in plan.files.items():
         make_folder(path.parent)
         put_whole(path, text)
     return plan
 
 
-def _build(pipeline: Pipeline, plan: NamedForkPlan, by: str, reason: str) -> None:
+def _build(pipeline: Pipeline, plan: NamedForkPlan, by: str, reason: str) -> Layout:
+    """Build a fork beside its place; the folders of the whole draft."""
     layout = pipeline.layout
-    draft = Layout(layout.forks, plan.new.name)
+    draft = empty_draft(layout, plan.new)
     generation, history = open_generation(pipeline), Snapshot(layout)
     name = next_generation(layout)
 
     def build(source: Generation) -> None:
         # A killed process, or a place that lacks something, left it.
-        shutil.rmtree(draft.home, ignore_errors=True)
+        remove_folder(draft.home, missing_ok=True)
         build_fork(pipeline, source, name, plan.first, same_code=True, draft=draft, bound=plan.new)
 
     from_the_first(places_to_fork_from(generation, plan.first - 1), build)
     copies = []
     # A start in the ledger is named by its epoch, so that the fork's epochs go on from there.
     for folder in (layout.lease, *(layout.home / part for part in COPIED)):
-        if folder.is_dir():
-            place = draft.home / folder.relative_to(layout.home)
-            shutil.copytree(folder, place, dirs_exist_ok=True)
-            copies += [path for path in place.rglob("*") if path.is_file()]
+        copies += copy_folder(folder, draft.home / folder.relative_to(layout.home))
     if epoch := newest_epoch(draft.lease):
         # Its holder writes to the original.
         release(draft.lease, epoch)
@@ -90,7 +89,6 @@ def _build(pipeline: Pipeline, plan: NamedForkPlan, by: str, reason: str) -> Non
         reason=reason,
         born=wall_clock(),
     )
-    put_takeover(draft, takeover)
     sync(copies, draft.home)
-    draft.home.rename(plan.new.home)
-    sync_folder(layout.root)
+    put_takeover(draft, takeover)
+    return draft

@@ -19,7 +19,7 @@ from tidemill.spec.effective import name_of
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 from tidemill.steps.decisions.copy_pipelines import refuse_reaching_out
-from tidemill.steps.decisions.rename import NameTaken
+from tidemill.steps.decisions.named_fork_place import draft_on_its_way, is_free, name_taken
 from tidemill.storage import documents
 from tidemill.storage.root_identity import is_registered
 
@@ -46,6 +46,7 @@ class NamedForkPlan:
         first: The first batch that the fork runs itself.
         files: The files of the project that are to be written, with their contents; the spec last.
         built: Whether the folder is there already, as an interrupted fork left it.
+        draft: The folders of the whole fork, where an interrupted one was on its way to its place.
     """
 
     new: Layout
@@ -53,6 +54,7 @@ class NamedForkPlan:
     first: int
     files: Mapping[Path, str]
     built: bool
+    draft: Layout | None = None
 
     def phrases(self) -> Iterator[str]:
         """What would be done, as phrases."""
@@ -81,18 +83,16 @@ def plan_named_fork(pipeline: Pipeline, other: str, at: str | None = None) -> Na
         Refused: the parts of the original do not agree.
     """
     new = Layout(pipeline.layout.root, other)
-    origin = _origin(new)
+    draft = draft_on_its_way(pipeline.layout, new)
+    origin = _origin(draft or new)
     spec = _spec_of(other)
     fork = replace(pipeline, name=other, layout=new, spec=spec or pipeline.spec)
     files = {} if spec is not None else _files(pipeline, other)
-    if origin is not None and origin.pipeline == pipeline.name and files:
-        return NamedForkPlan(new, origin.predecessor, origin.first, files, built=True)
-    if new == pipeline.layout or new.home.exists() or is_registered(new):
-        raise NameTaken(
-            f"{pipeline.name} cannot be forked: '{other}' is, or was, a pipeline of this root.",
-            remedy="Choose another name.",
-            name=other,
-        )
+    if origin is not None and origin.pipeline == pipeline.name and (files or draft):
+        built = draft is None
+        return NamedForkPlan(new, origin.predecessor, origin.first, files, built, draft)
+    if new == pipeline.layout or not is_free(new) or is_registered(new):
+        raise name_taken(pipeline.name, new)
     refuse_reaching_out(
         fork,
         set(fork.spec.tables_read.values()),

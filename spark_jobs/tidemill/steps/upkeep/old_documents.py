@@ -10,6 +10,7 @@ from tidemill.steps.upkeep.leftover import Kind, Leftover, leftover, removals
 from tidemill.storage import documents
 from tidemill.storage.folders import names_in, walk
 from tidemill.storage.lease import newest_epoch
+from tidemill.storage.relocations import unfinished_relocation
 
 # As `storage.documents`, `storage.sync`, `contract.report` and `ledger.static_pins` name them.
 _DRAFT = re.compile(r"\..+\.(?:[0-9a-f]{32}\.draft|json\.\d+)")
@@ -71,11 +72,18 @@ def drafts(layout: Layout, before: float) -> Iterator[Leftover]:
 
 
 def half_forks(layout: Layout) -> Iterator[Leftover]:
-    """Forks under other names that were never finished.
+    """Forks under other names that were never finished, but for those on their way to their places.
 
     A fork is built under the lease of its original, so that under the lease none is being built.
     """
-    return _there("draft", sorted(layout.forks.glob("*")))
+    found = sorted(layout.forks.glob("*"))
+    return _there("draft", [one for one in found if not _is_on_its_way(layout, one)])
+
+
+def _is_on_its_way(layout: Layout, fork: Path) -> bool:
+    """Whether a fork is whole, and copied to its place in part, as in an object store alone."""
+    begun = (unfinished_relocation(layout.root / name) for name in names_in(fork))
+    return any(one is not None and one.origin.parent == fork for one in begun)
 
 
 def _checkpoints(layout: Layout) -> Iterator[Path]:
