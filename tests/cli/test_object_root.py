@@ -20,6 +20,7 @@ REFUSED = {
     "relocate": ("relocate", "--all", "--apply"),
     "rename": ("rename", NAME, "renamed"),
     "erase": ("erase", NAME, "--where", "id = 1"),
+    "drill": ("drill", NAME),
 }
 # They look at specs, samples and the installation, and below no root.
 ELSEWHERE = {
@@ -34,8 +35,6 @@ WORKING: dict[str, tuple[tuple[str, ...], ExitCode]] = {
     "suite infer": (("suite", "infer", NAME), ExitCode.DONE),
     "run": (("run", NAME, "--dry-run"), ExitCode.DONE),
     "stream": (("stream", NAME, "--dry-run"), ExitCode.DONE),
-    # The folder is not empty: with a copy Spark would run.
-    "drill": (("drill", NAME, "--into", "."), ExitCode.USAGE),
     "doctor": (("doctor", NAME), ExitCode.DONE),
     "info": (("info",), ExitCode.DONE),
     "bundle": (("bundle", NAME, "--to", "bundle.tar.gz"), ExitCode.DONE),

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.steps.read_only.drill.moments import Moment, Watched, Write, kind_of
 
 # Seconds between two looks at the folder, and how many times longer than a look that is at least.
@@ -93,7 +92,7 @@ def run_watched(
 
 
 class FolderWatch:
-    """The files that appear below a folder; one on a disk is listed again only when it has changed.
+    """The files that appear below a folder; a folder is listed again only when it has changed.
 
     Args:
         folder: It need not be there yet.
@@ -107,11 +106,6 @@ class FolderWatch:
 
     def new_files(self) -> list[str]:
         """What has appeared since the last call, relative to the folder, sorted."""
-        if isinstance(self._folder, ObjectPath):
-            there = {str(path.relative_to(self._folder)) for path, _ in self._folder.files()}
-            fresh = there - self._known
-            self._known |= fresh
-            return sorted(fresh)
         found: list[str] = []
         pending = [""]
         while pending:
