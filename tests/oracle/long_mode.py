@@ -219,7 +219,7 @@ class Plugin:
             "seconds": round(report.duration, 1),
             "met": properties.get("met", {}),
         }
-        line = self._mode.end(ended, report.longreprtext)
+        line = self._mode.end(ended, report.longreprtext if report.failed else "")
         terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         terminal.write_line(line)
 
