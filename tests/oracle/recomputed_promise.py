@@ -97,10 +97,10 @@ class Remembering(Play):
         event, slots, published = wish.event, self.other.slots, self._published()
         found = set[str]()
         match event.role:
+            case "backfill" if published < 0:
+                found.update({"NothingPublished", *(() if slots else ("NotComputable",))})
             case "backfill" if slots is None:
                 found.add("NotComputable")
-            case "backfill" if published < 0:
-                found.add("NothingPublished")
             case "backfill" if slots is not None:
                 end = max(self._slots(event))
                 last = self._batches()[published]
