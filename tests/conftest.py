@@ -104,9 +104,6 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
     os.environ.update(submit_options(os.environ, os.environ["JAVA_HOME"]))
     # With LC_ALL=C the JVM writes `?` for every other letter in the name of a partition.
     os.environ["LC_ALL"] = "C.UTF-8"
-    # As in a small increment: most code runs a few times, and compiling it is half the cost. In a
-    # night of histories all of it runs often.
-    java_options = "" if "TIDEMILL_HISTORIES" in os.environ else QUICK_START
     session = (
         SparkSession.builder.master("local[2]")
         .appName("tidemill tests")
@@ -115,7 +112,8 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         .config("spark.sql.ansi.enabled", "true")
-        .config("spark.driver.extraJavaOptions", java_options)
+        # As in a small increment: most code runs a few times, and compiling it is half the cost.
+        .config("spark.driver.extraJavaOptions", QUICK_START)
         .config("spark.jars", ",".join(str(jar) for jar in jars_of("kafka", "avro", "s3a")))
         .getOrCreate()
     )

@@ -2,9 +2,6 @@
 
 It takes a share of all histories, leaves out those that have passed before, and writes down each
 one that ends: a line in `histories.jsonl`, the counts in `summary.json`, what failed in `failures`.
-
-Every eleventh history of each pipeline runs on Spark as users have it. For the others Spark has the
-settings in `CHEAP`, with which the same plans of the same product code cost three quarters.
 """
 
 from __future__ import annotations
@@ -30,37 +27,6 @@ from tidemill.contract.project import REPOSITORY
 SHARE = os.environ.get("TIDEMILL_SHARE", "1/1")
 FOLDER = REPOSITORY / ".artefacts" / "oracle" / f"seed-{SEED}"
 Ended = dict[str, Any]
-
-# A prime, so that each share has some of them.
-AS_USERS_HAVE_IT = 11
-CHEAP = {
-    # To generate and compile code takes longer than to interpret a plan for a few rows.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # It renames a file without four processes of `readlink`.
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-}
-
-
-@pytest.fixture(autouse=True)
-def settings_of_one_history(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Give the session the cheap settings, unless the history runs as users have it."""
-    number = getattr(request.node, "callspec", None) and request.node.callspec.params.get("number")
-    if number is None or number % AS_USERS_HAVE_IT == 0:
-        yield
-        return
-    from pyspark.errors import utils
-
-    conf = request.getfixturevalue("spark").conf
-    for name, value in CHEAP.items():
-        conf.set(name, value)
-    # Where a column was made is for messages; to find it out takes four calls for each operator.
-    with patch.object(utils, "_enable_debugging_cache", False):
-        yield
-    for name in CHEAP:
-        conf.unset(name)
 
 
 @pytest.fixture(scope="session", autouse=True)
