@@ -173,18 +173,19 @@ def hash_of_excluded(found: Excluded) -> str:
     return hashlib.sha256("\n".join([*files, *ranges]).encode()).hexdigest()
 
 
-def is_of_erasure(layout: Layout, built: GenerationBuild) -> bool:
-    """Whether an erasure that is not finished builds a generation."""
+def builds_of_erasure(layout: Layout) -> list[GenerationBuild]:
+    """What an erasure that is not finished has begun to build, or has built."""
     erasure = unfinished_erasure(layout.home)
-    return erasure is not None and built.run_id == erasure.run_id
+    # Each step asks, and mostly there is none.
+    if erasure is None:
+        return []
+    return [one for one in generation_builds(layout) if one.run_id == erasure.run_id]
 
 
 def built_by_erasure(layout: Layout, generation: str) -> bool:
     """Whether a generation that is not live is one that an unfinished erasure builds."""
-    return any(
-        one.generation == generation and is_of_erasure(layout, one)
-        for one in unfinished_builds(layout)
-    )
+    own = [one for one in builds_of_erasure(layout) if one.generation == generation]
+    return bool(own) and own[0] in unfinished_builds(layout)
 
 
 def lease_of(layout: Layout, built: GenerationBuild) -> Path:

@@ -18,7 +18,7 @@ from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.os_user import os_user
-from tidemill.generations.build import generation_builds, is_of_erasure, lease_of
+from tidemill.generations.build import builds_of_erasure, lease_of
 from tidemill.increments.snapshot import Snapshot
 from tidemill.publish.delta.erasure import forget_files, live_paths, replace_files
 from tidemill.spec.pipeline import Pipeline
@@ -89,8 +89,7 @@ def erase(
     layout = run.layout
     with ExitStack() as leases:
         # That of its own generation it takes when it fills it.
-        builds = generation_builds(layout)
-        own = {lease_of(layout, one) for one in builds if is_of_erasure(layout, one)}
+        own = {lease_of(layout, one) for one in builds_of_erasure(layout)}
         for build in sorted({*layout.generations.glob("*.lease")} - own):
             leases.enter_context(
                 hold(build, step=ERASE, run_id=run.run_id, patience=PATIENCE_SECONDS)
