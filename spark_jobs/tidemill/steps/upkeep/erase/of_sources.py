@@ -6,10 +6,8 @@ from typing import Any
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
-from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.syntax.ddl import column_types
 from tidemill.generations.relocation import notes
-from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 from tidemill.steps.upkeep.erase.condition import Condition
@@ -18,7 +16,7 @@ from tidemill.steps.upkeep.erase.parse_condition import (
     columns_named,
     parse_condition,
 )
-from tidemill.steps.upkeep.erase.support import columns_of
+from tidemill.steps.upkeep.erase.support import columns_of, values_elsewhere
 
 # DDL's names of types -> those of Spark's JSON.
 AS_JSON = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
@@ -66,10 +64,7 @@ def read_condition(
 
 def holds_values(layout: Layout) -> bool:
     """Whether rows of a pipeline go into its state, or into others."""
-    return any(
-        note.mode is not OutputMode.APPEND or note.pipeline_class is not PipelineClass.MAP
-        for _, note in notes(layout)
-    )
+    return any(True for _, note in notes(layout) for _ in values_elsewhere(note))
 
 
 def _chosen(spec: Spec, columns: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:

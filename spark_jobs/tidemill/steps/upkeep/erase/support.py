@@ -9,7 +9,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.generations.relocation import notes
 from tidemill.journal.takeovers import generation_of
-from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.publish.delta.erasure import live_paths
 from tidemill.spark_logs.sink_log import read_sink_log
@@ -53,13 +53,18 @@ def _reasons(pipeline: Pipeline, condition: Condition) -> Iterator[tuple[str, st
         )
     for _, note in notes(pipeline.layout):
         which = f"generation {note.generation}"
-        if note.mode is not OutputMode.APPEND and not condition.sources:
-            yield f"{which} is of mode {note.mode.value}, whose rows go into others", by_source
-        if note.pipeline_class is not PipelineClass.MAP and not condition.sources:
-            kind = note.pipeline_class.value
-            yield f"{which} is of class {kind}, whose state holds values", by_source
+        for why in () if condition.sources else values_elsewhere(note):
+            yield f"{which} {why}", by_source
         if note.format != "parquet":
             yield f"{which} has files of format {note.format}", start_over
+
+
+def values_elsewhere(note: GenerationNote) -> Iterator[str]:
+    """Why a row of a generation's table does not tell what went into it; nothing where it does."""
+    if note.mode is not OutputMode.APPEND:
+        yield f"is of mode {note.mode.value}, whose rows go into others"
+    if note.pipeline_class is not PipelineClass.MAP:
+        yield f"is of class {note.pipeline_class.value}, whose state holds values"
 
 
 def _reasons_of_targets(pipeline: Pipeline, condition: Condition) -> Iterator[tuple[str, str]]:
