@@ -26,6 +26,7 @@ SHOWN = "sales.orders"
 PACKAGES = '"spark.jars.packages", "io.delta:delta-spark_4.2_2.13:4.4.0"'
 # Instead of a download, and with the quick start of the other tests.
 JARS = f'"spark.jars", "{",".join(map(str, jars_of("delta")))}"'
+PRINT = 'print("ROWS", sorted((row.id, str(row.day)) for row in orders))'
 OPTIONS = (
     f'.config("spark.ui.enabled", "false").config("spark.driver.extraJavaOptions", "{QUICK_START}")'
 )
@@ -62,7 +63,11 @@ def test_spark_reads_the_published_rows_by_the_tables_name(
         (SHOWN, table),
     )
     done = subprocess.run(
-        [sys.executable, "-c", f'{code}\nprint("ROWS", sorted(row.id for row in orders))'],
+        [
+            sys.executable,
+            "-c",
+            f'{code}\nprint("ROWS", sorted((row.id, str(row.day)) for row in orders))',
+        ],
         env={**os.environ, "JAVA_HOME": str(child_jvm)},
         cwd=history.root.parent,
         capture_output=True,
@@ -70,4 +75,4 @@ def test_spark_reads_the_published_rows_by_the_tables_name(
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "ROWS [1, 2]" in done.stdout.splitlines()
+    assert "ROWS [(1, '2024-01-01'), (2, '2024-01-01')]" in done.stdout.splitlines()
