@@ -55,6 +55,11 @@ def past(make_history: Callable[..., History], monkeypatch: pytest.MonkeyPatch) 
     transform = history.project.transform(history.name).with_suffix(".py")
     transform.parent.mkdir(parents=True, exist_ok=True)
     transform.write_text("def transform(orders): ...\n")
+    return filled(history)
+
+
+def filled(history: History) -> History:
+    """The same history, with two published increments and one that is held."""
     for number in (1, 2):
         history.increment(rows(number), [reject(str(number))])
         history.publish()

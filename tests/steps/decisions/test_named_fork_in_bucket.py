@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.servers.s3 import S3
-from tests.support.histories.history_builder import History, rows
+from tests.steps.decisions.test_named_fork import NEW, WHO, filled, forked
+from tests.support.histories.history_builder import History
 from tests.support.kills.killed_step import killed_at
 from tests.support.remedies import carry_out
 from tests.support.s3_root import new_root
-from tidemill.contract.layout import Layout
 from tidemill.contract.report import Report
 from tidemill.generations.verify import open_generation
 from tidemill.journal.takeovers import read_takeovers
 from tidemill.ledger.ledger import Ledger
-from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions import named_fork_place as place
 from tidemill.steps.decisions.drop import drop
 from tidemill.steps.decisions.named_fork import named_fork
@@ -30,9 +28,6 @@ from tidemill.storage.relocations import RelocationUnfinished
 from tidemill.storage.root_identity import initialise
 from tidemill.storage.run_context import RunContext
 
-NEW = "trial"
-WHO = {"by": "ada", "reason": "new code"}
-
 
 @pytest.fixture
 def past(tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch) -> History:
@@ -41,15 +36,7 @@ def past(tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch) -> History:
     for name, value in history.environ.items():
         monkeypatch.setenv(name, value)
     initialise(history.root, environ={})
-    for number in (1, 2):
-        history.increment(rows(number))
-        history.publish()
-    history.increment(rows(3), outcome="held")
-    return history
-
-
-def forked(history: History) -> Pipeline:
-    return replace(history.pipeline, name=NEW, layout=Layout(history.root, NEW))
+    return filled(history)
 
 
 def look(history: History) -> Report:

@@ -65,7 +65,7 @@ def _build(pipeline: Pipeline, plan: NamedForkPlan, by: str, reason: str) -> Lay
     name = next_generation(layout)
 
     def build(source: Generation) -> None:
-        # A killed process, or a place that lacks something, left it.
+        # A place that lacks something left it.
         remove_folder(draft.home, missing_ok=True)
         build_fork(pipeline, source, name, plan.first, same_code=True, draft=draft, bound=plan.new)
 

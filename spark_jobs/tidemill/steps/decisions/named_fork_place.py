@@ -10,6 +10,7 @@ import uuid
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.layout import Layout
 from tidemill.contract.objects.object_path import ObjectPath
+from tidemill.steps.decisions.relocate import PATIENCE_SECONDS
 from tidemill.steps.decisions.rename import NameTaken
 from tidemill.storage.folders import copy_folder, names_in, remove_folder
 from tidemill.storage.lease import hold
@@ -24,8 +25,6 @@ from tidemill.storage.relocations import (
 )
 from tidemill.storage.root_identity import root_id_of
 from tidemill.storage.sync import sync_folder
-
-PATIENCE_SECONDS = 5.0
 
 
 def empty_draft(layout: Layout, new: Layout) -> Layout:
