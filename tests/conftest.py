@@ -98,6 +98,9 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
     """One small Spark for all tests."""
     from pyspark.sql import SparkSession
 
+    from tidemill.engine.spark_internals.local_files import set_modes_in_process
+    from tidemill.engine.spark_internals.released_objects import release_together
+
     # Spark's Python workers would else take the PATH's `python3`, and its launcher the PATH's Java.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["JAVA_HOME"] = str(java_home(os.environ))
@@ -118,6 +121,8 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
+    set_modes_in_process(session)
+    release_together(session)
     names = [*engine_conf(parse(minimal())), "spark.sql.streaming.stateStore.encodingFormat"]
     names = [name for name in names if session.conf.isModifiable(name)]
     # Spark lets them be set, though it does not know all of them by name.

@@ -27,6 +27,10 @@ if __name__ == "__main__":
 if sys.path and Path(sys.path[0]) == Path(__file__).resolve().parent:
     # Run as a script: our sub-packages must not stand where top-level modules are looked for.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+if __name__ == "__main__":
+    from tidemill.toolchain.pyspark_archives import without_pyspark_archives
+
+    sys.path[:] = without_pyspark_archives(sys.path)
 
 from tidemill.contract import handover
 from tidemill.contract import report as reports

@@ -68,10 +68,12 @@ def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
 
 
 def _of_files(bench: FileSides, megabytes: float) -> Iterator[Comparison]:
-    yield Comparison(
-        f"ingest of {megabytes:g} MB / hand-written stream",
-        partial(ingest_alone, bench, megabytes),
-    )
+    for form in ("csv", "json"):
+        sides = FileSides(bench.home / form, form=form)
+        yield Comparison(
+            f"ingest of {megabytes:g} MB of {form.upper()} / hand-written stream",
+            partial(ingest_alone, sides, megabytes),
+        )
     yield Comparison(
         "whole small increment / spark-submit, then GX on Spark", partial(small_increment, bench)
     )

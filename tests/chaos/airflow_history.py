@@ -105,6 +105,10 @@ class AirflowHistory:
             "TIDEMILL_PROJECTS": str(self.home / "project"),
             INPUT: str(self.input),
         }
+        # A killed scheduler's executor goes on, and keeps the connection and so its locks.
+        with self.postgres.connect() as connection:
+            limit = "idle_in_transaction_session_timeout = '10s'"
+            connection.execute(f"ALTER DATABASE {metadata} SET {limit}".encode())
         dsn = self.postgres.dsn(metadata)
         self.airflow = self._stack.enter_context(
             running(

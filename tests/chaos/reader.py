@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -237,18 +238,20 @@ def _plain(values: Iterable[Any]) -> tuple[Any, ...]:
     )
 
 
-def _lines() -> Iterator[str | None]:
-    """A line that was typed, an empty text at the end, or None where a pause has passed."""
+def _lines(typed: FileIO) -> Iterator[bytes | None]:
+    """A line that was typed, an empty one at the end, or None where a pause has passed."""
     asked = selectors.DefaultSelector()
-    asked.register(sys.stdin, selectors.EVENT_READ)
+    asked.register(typed, selectors.EVENT_READ)
     while True:
-        yield sys.stdin.readline() if asked.select(PAUSE) else None
+        yield typed.readline() if asked.select(PAUSE) else None
 
 
 def main(root: str, folder: str, dsn: str | None = None) -> None:
     reader = CampaignReader(Path(root), Path(folder), dsn)
-    for line in _lines():
-        if line == "":
+    # Without a buffer, in which a second line could wait unseen.
+    typed = FileIO(sys.stdin.fileno(), closefd=False)
+    for line in _lines(typed):
+        if line == b"":
             return
         try:
             reader.look()
@@ -256,10 +259,10 @@ def main(root: str, folder: str, dsn: str | None = None) -> None:
             reader.found.strays.append(f"a look ended with {type(error).__name__}: {error}")
         if line is not None:
             print(json.dumps(vars(reader.found)), flush=True)
-        if line == "settle\n":
+        if line == b"settle\n":
             reader.settle()
-        elif line == "power\n":
-            sys.stdin.readline()
+        elif line == b"power\n":
+            typed.readline()
             reader.go_back()
 
 

@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tidemill
+from tests.servers.s3 import S3
 from tests.support.pipelines.orders_pipeline import OrdersPipeline
+from tests.support.s3_root import new_root
 from tests.support.table_reader import tree
 from tidemill.contract.errors import ExitCode
+from tidemill.steps.read_only.drill import drill
+from tidemill.steps.read_only.drill.moments import Moment
 from tidemill.steps.read_only.drill.scratch_copy import ScratchCopy
+from tidemill.storage.root_identity import initialise
 
 # A step that publishes without asking whether it has: killed after its commit, it does so twice.
 # The table is moved to its place whole, so that no kill comes before the commit.
@@ -60,6 +65,34 @@ def test_a_run_that_is_killed_twice_publishes_the_same_rows_and_leaves_nothing_b
     ]
     assert {one["table"]: one["rows"] for one in found["tables"]} == {"table": 3, "rejected": 1}
     assert tree(drilled.home) == before
+
+
+@pytest.mark.usefixtures("child_jvm")
+def test_the_copy_of_a_pipeline_in_a_bucket_is_killed_there(
+    drilled: OrdersPipeline, tidemill: Tidemill, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drilled.url = new_root(s3, monkeypatch)
+    monkeypatch.setenv("TIDEMILL_ROOT", drilled.url)
+    initialise(drilled.root, environ={})
+    before = s3.objects(drilled.root.bucket)
+    # Chosen by hand: a process may end faster than a bucket is listed once more.
+    moments = [
+        Moment("ingest", "checkpoints/live-#/offsets/#", 1),
+        Moment("publish", "lease/#.json", 3),
+    ]
+    monkeypatch.setattr(drill, "choose_moments", lambda *_: moments)
+    answer = tidemill("drill", "orders", "--kills", "2", "--json")
+    assert answer.exit_code == ExitCode.DONE, answer.stderr
+    found = answer.json
+    assert [(kill["step"], kill["done"]) for kill in found["kills"]] == [
+        ("ingest", True),
+        ("publish", True),
+    ]
+    assert all(kill["at"] for kill in found["kills"])
+    assert {one["table"]: one["rows"] for one in found["tables"]} == {"table": 3, "rejected": 1}
+    assert (found["equal"], found["folder"], found["roots"]) == (True, None, None)
+    # Spark was killed, and had marked its folders.
+    assert s3.objects(drilled.root.bucket) == before
 
 
 def test_a_step_that_publishes_twice_after_a_kill_is_found_out(

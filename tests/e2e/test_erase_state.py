@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -10,9 +11,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from typer.testing import CliRunner
 
+from tests.support.iceberg_catalogue import Catalogue
 from tests.support.pipelines.json_pipeline import JsonPipeline
+from tests.support.pipelines.pipeline_folder import RunnablePipeline
 from tidemill.cli.app import app
 from tidemill.file_formats.delta_table import open_table
 from tidemill.generations.build import GenerationBuild
@@ -63,20 +67,21 @@ def order(time: str, customer: str, amount: int, shop: str = "x") -> dict[str, A
     return {"at": at, "customer": customer, "shop": shop, "amount": amount}
 
 
-def told(flow: JsonPipeline, *words: str, code: int = 0) -> Any:
+def told(flow: RunnablePipeline, *words: str, code: int = 0) -> Any:
     answer = CliRunner().invoke(app, [*words, "--json"], env=flow.environ, catch_exceptions=False)
     assert answer.exit_code == code, answer.output
     return json.loads(answer.stdout) if code == 0 else None
 
 
-def holding(flow: JsonPipeline, text: str = PERSON) -> list[Path]:
-    """The files below the pipeline's folder that hold a text, in Parquet's values or as bytes."""
+def holding(home: Path, text: str = PERSON) -> list[Path]:
+    """The files below a folder that hold a text, in Parquet's values or as bytes."""
     found = []
-    for path in sorted(flow.layout.home.rglob("*")):
+    for path in sorted(home.rglob("*")):
         if path.is_file():
-            held = text.encode() in path.read_bytes()
+            content = path.read_bytes()
+            held = text.encode() in content
             if path.suffix == ".parquet":
-                held |= text in str(pq.read_table(path, partitioning=None).to_pylist())
+                held |= text in str(pq.read_table(io.BytesIO(content)).to_pylist())
             found += [path] if held else []
     return found
 
@@ -108,12 +113,27 @@ def doctored(flow: JsonPipeline) -> None:
     assert perform("doctor", doctor, run).error is None
 
 
+def totals_of(home: Path) -> JsonPipeline:
+    output = {"mode": "update", "keys": ["window", "customer"]}
+    spec = {"event_time": TIME, "output": output, "gate": {"rejected": {"hold_above": 0.9}}}
+    return JsonPipeline(home, {"orders": COLUMNS}, spec, TOTALS)
+
+
 def test_totals_of_mode_update_are_as_if_the_person_had_never_been_there(
     tmp_path: Path, spark: object
 ) -> None:
-    output = {"mode": "update", "keys": ["window", "customer"]}
-    spec = {"event_time": TIME, "output": output, "gate": {"rejected": {"hold_above": 0.9}}}
-    flow = JsonPipeline(tmp_path, {"orders": COLUMNS}, spec, TOTALS)
+    flow, catalogue = totals_of(tmp_path), Catalogue(tmp_path / "catalogue")
+    catalogue.home.mkdir()
+    flow.write(publish=[{"kind": "delta"}, yaml.safe_load(catalogue.target)])
+    assert_totals_lose_the_person(flow)
+    shown = catalogue.table().scan().to_arrow().to_pylist()
+    found = [(f"{one['window']['start']:%H:%M}", one["customer"], one["total"]) for one in shown]
+    assert sorted(found) == totals(flow)
+    assert holding(catalogue.home) == []
+
+
+def assert_totals_lose_the_person(flow: JsonPipeline) -> None:
+    """Let totals take in rows of a person and of others, and erase the person."""
     # The last of the person's moves the watermark, by which the next order is late.
     days = [
         [order("12:01", PERSON, 1), order("12:03", OTHERS[0], 2), order("12:04", OTHERS[1], 4)],
@@ -132,7 +152,7 @@ def test_totals_of_mode_update_are_as_if_the_person_had_never_been_there(
     assert done["applied"]
     rows = without_person([row for day in days for row in day])
     assert totals(flow) == windowed(rows)
-    assert holding(flow) == []
+    assert holding(flow.layout.home) == []
     assert current(flow.layout) == "live-0002"
     (record,) = open_table(flow.layout.rejected).to_pyarrow_table().column("record").to_pylist()
     assert OTHERS[0] in record
@@ -141,7 +161,7 @@ def test_totals_of_mode_update_are_as_if_the_person_had_never_been_there(
     flow.arrive("orders", "later", late)
     flow.go("later")
     assert totals(flow) == windowed(rows)
-    assert holding(flow) == []
+    assert holding(flow.layout.home) == []
     doctored(flow)
     assert told(flow, "erase", flow.name, *WHERE)["needed"] is False
 
@@ -164,7 +184,7 @@ def test_windows_of_mode_append_are_closed_without_the_person(
     # The gate holds a table without a row.
     told(flow, "erase", flow.name, *dan, code=4)
     told(flow, "erase", flow.name, *dan, "--release")
-    assert (totals(flow), holding(flow, "dan@example.org")) == ([], [])
+    assert (totals(flow), holding(flow.layout.home, "dan@example.org")) == ([], [])
     for number, rows in enumerate(days):
         flow.arrive("orders", f"day-{number}", rows)
         flow.go(f"day-{number}")
@@ -172,10 +192,10 @@ def test_windows_of_mode_append_are_closed_without_the_person(
     assert totals(flow) == windowed(days[0] + days[1])
     told(flow, "erase", flow.name, *WHERE, *WHY)
     rows = without_person(days[0] + days[1])
-    assert (totals(flow), holding(flow)) == (windowed(rows), [])
+    assert (totals(flow), holding(flow.layout.home)) == (windowed(rows), [])
     flow.arrive("orders", "later", [order("13:40", PERSON, 3), order("13:30", OTHERS[0], 32)])
     flow.go("later")
-    assert (totals(flow), holding(flow)) == (windowed(rows + days[2]), [])
+    assert (totals(flow), holding(flow.layout.home)) == (windowed(rows + days[2]), [])
 
 
 def test_a_complete_result_loses_what_went_into_it(
@@ -196,7 +216,7 @@ def test_a_complete_result_loses_what_went_into_it(
     assert flow.published("shop", "total") == [("x", 9), ("y", 6)]
     told(flow, "erase", flow.name, *WHERE, *WHY)
     assert flow.published("shop", "total") == [("x", 8), ("y", 2)]
-    assert holding(flow) == []
+    assert holding(flow.layout.home) == []
 
 
 def test_a_join_loses_the_rows_of_the_named_source(tmp_path: Path, spark: object) -> None:
@@ -212,4 +232,4 @@ def test_a_join_loses_the_rows_of_the_named_source(tmp_path: Path, spark: object
     assert unclear.exit_code == 2
     told(flow, "erase", flow.name, *WHERE, "--source", "orders", "--source", "clicks", *WHY)
     assert [row[0] for row in flow.published("customer")] == [*OTHERS]
-    assert holding(flow) == []
+    assert holding(flow.layout.home) == []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -29,7 +31,24 @@ application = spark_application.current()
 rows = session.sql("SELECT timestamp'2026-07-01 12:00:00Z' AS at")
 seconds = F.unix_seconds(F.lit(datetime(2026, 7, 1, 12)))
 times = rows.select(hour("at"), seconds - F.unix_seconds("at")).first()
-json.dump({"times": times, "id": application.id, "logs": application.logs_events}, sys.stdout)
+folder = sys.argv[1]
+rows.write.parquet(f"{folder}/in")
+reader = session.readStream.schema(rows.schema).name("times")
+stream = reader.parquet(f"{folder}/in").groupBy("at").count()
+writer = stream.writeStream.outputMode("complete").option("checkpointLocation", f"{folder}/at")
+writer.foreachBatch(lambda counts, _: counts.write.mode("append").parquet(f"{folder}/out"))
+writer.trigger(availableNow=True).start().awaitTermination()
+batches = session.read.parquet(f"{folder}/out").count()
+json.dump(
+    {
+        "times": times,
+        "id": application.id,
+        "logs": application.logs_events,
+        "batches": batches,
+        "folder": folder,
+    },
+    sys.stdout,
+)
 """
 
 
@@ -40,7 +59,22 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory, child_jvm: Path, events: Path) -> dict[str, Any]:
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of programs that note their starts; some come with Spark's event log."""
+    folder = tmp_path_factory.mktemp("programs")
+    for name in ("chmod", "ls", "readlink", "stat"):
+        program = folder / name
+        program.write_text(
+            f'#!/bin/sh\necho "{name} $*" >> "{folder}/starts"\nexec {which(name)} "$@"\n'
+        )
+        program.chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(
+    tmp_path_factory: pytest.TempPathFactory, child_jvm: Path, events: Path, programs: Path
+) -> dict[str, Any]:
     """What a session said in a process of its own, on a machine in another zone."""
     log = {"spark.eventLog.enabled": True, "spark.eventLog.dir": str(events)}
     flow = JsonPipeline(
@@ -49,9 +83,15 @@ def told(tmp_path_factory: pytest.TempPathFactory, child_jvm: Path, events: Path
         {"event_time": {"column": "at"}, "timezone": "Europe/London", "spark": {"conf": log}},
         "def transform(events):\n    return events\n",
     )
-    environ = {**flow.environ, "TZ": "America/New_York"}
+    path = os.pathsep.join((str(programs), os.environ["PATH"]))
+    environ = {**flow.environ, "TZ": "America/New_York", "PATH": path}
+    folder = tmp_path_factory.mktemp("folder")
     seen = subprocess.run(
-        [sys.executable, "-c", CODE], env=environ, capture_output=True, text=True, check=True
+        [sys.executable, "-c", CODE, str(folder)],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return dict(json.loads(seen.stdout))
 
@@ -65,3 +105,11 @@ def test_a_session_tells_the_application_whose_events_are_logged(
 ) -> None:
     assert told["logs"] is True
     assert [told["id"] in entry.name for entry in events.iterdir()] == [True]
+
+
+def test_a_query_with_state_starts_no_process_for_the_modes_of_its_files(
+    told: dict[str, Any], programs: Path
+) -> None:
+    assert told["batches"] == 1
+    starts = (programs / "starts").read_text().splitlines()
+    assert [line for line in starts if told["folder"] in line] == []

@@ -275,3 +275,22 @@ def test_rows_that_are_read_for_a_sample_are_counted_twice(
     query.awaitTermination()
     (report,) = query.recentProgress
     assert (report["numInputRows"], report["observedMetrics"]["seen"].rows) == (40, 40)
+
+
+@pytest.mark.parametrize(("columns", "read"), [(5, 2), (120, 0)])
+def test_rows_that_meet_an_empty_table_are_not_read_in_a_wide_plan(
+    session: SparkSession, tmp_path: Path, columns: int, read: int
+) -> None:
+    write(tmp_path, "left", [{"k": 1, "at": at("12:00")}, {"k": 2, "at": at("12:01")}])
+    write(tmp_path, "right")
+    names = "".join(f", c{n} int" for n in range(columns))
+    schema = f"k int, at timestamp{names}"
+    rows = session.readStream.schema(schema).json(str(tmp_path / "left"))
+    timed = rows.withWatermark("at", "1 minute").observe("seen", F.count(F.lit(1)).alias("rows"))
+    table = session.read.schema("k int").json(str(tmp_path / "right"))
+    writer = timed.join(F.broadcast(table), "k").writeStream.format("noop").trigger(once=True)
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.awaitTermination()
+    (report,) = query.recentProgress
+    assert (report["numInputRows"], report["observedMetrics"]["seen"].rows) == (read, read)
+    assert ("max" in report["eventTime"]) == bool(read)

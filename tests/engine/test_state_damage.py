@@ -66,6 +66,12 @@ def test_a_file_that_only_spark_misses_is_named_once(history: History) -> None:
     assert found.data["files"] == (path,)
 
 
+def test_an_error_of_a_task_that_writes_files_tells_only_in_its_text(history: History) -> None:
+    path = history.checkpoint / "state/0/0/left-keyToNumValues/4.changelog"
+    said = f"Interrupted: [{LOADING}] It failed. Caused by: File file:{path} does not exist"
+    assert explained(history, "XXX", said).data["files"] == (path,)
+
+
 def test_corrupt_state_whose_file_nobody_knows_is_named_by_its_folder(history: History) -> None:
     found = explained(history, LOADING, "Stream is corrupted")
     assert found.data["files"] == (history.checkpoint / "state",)

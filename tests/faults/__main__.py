@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.faults.bucket_stage import BucketStage, faulty_s3
-from tests.faults.cases import CASES, IN_BUCKET
+from tests.faults.cases import CASES, CASES_IN_BUCKET
 from tests.faults.faulty_store import StoreFault
 from tests.faults.library import FAULTS, Fault, NoCompiler, built
 from tests.faults.point import Stage
@@ -32,11 +32,12 @@ AnyFault = Fault | StoreFault
 # In memory where there is one: a point writes and deletes some hundred files.
 MEMORY = Path("/dev/shm")
 SEED = 11
+NAMED = {**CASES, **CASES_IN_BUCKET}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
-    parser.add_argument("--case", choices=CASES, help="only this one")
+    parser.add_argument("--case", choices=NAMED, help="only this one")
     parser.add_argument("--fault", help="only this kind of fault")
     parser.add_argument("--point", type=int, help="only the call of this number, from 1")
     parser.add_argument("--sample", type=int, help="so many calls of each case, not all")
@@ -60,9 +61,9 @@ def main() -> int:
         where = MEMORY if os.access(MEMORY, os.W_OK) else None
         home = Path(stack.enter_context(TemporaryDirectory(prefix="tidemill-chaos-", dir=where)))
         store = stack.enter_context(faulty_s3()) if given.bucket else None
-        names = IN_BUCKET if given.bucket else CASES
+        names = CASES_IN_BUCKET if given.bucket else CASES
         for name in [given.case] if given.case else names:
-            case = CASES[name]
+            case = NAMED[name]
             stage = BucketStage(home, case, *store) if store else Stage(home, case)
             found += _play(name, stage, given)
     wrong = found.pop("wrong", 0)

@@ -191,6 +191,9 @@ IN_BUCKET = (
     "seal",
     "release",
     "withdraw",
+    "relocate",
+    "rename",
+    "copy",
     "fork",
     "rollover",
 )
@@ -224,3 +227,10 @@ ERASE_AGAIN = Case(
     more="gate: {suite: none, rejected: {hold_above: 0.5}}",
     rest=steps.what_is_left_of_the_past,
 )
+
+# What is played with the root in an object store.
+CASES_IN_BUCKET = {
+    **{name: CASES[name] for name in IN_BUCKET},
+    "erase": ERASE,
+    "erase-again": ERASE_AGAIN,
+}

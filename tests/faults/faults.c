@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -442,4 +444,33 @@ time_t time(time_t *into)
     clock_gettime(CLOCK_REALTIME, &now);
     if (into) *into = now.tv_sec;
     return now.tv_sec;
+}
+
+/* The kernel's clock stays, so a deadline of ours would be past at once, and librdkafka's threads,
+ * which wait by the time of day, would never rest. A deadline by the monotonic clock, which counts
+ * from the start of the machine, is a small number. */
+#define YEAR_2001 1000000000
+
+static struct timespec by_the_kernels_clock(const struct timespec *deadline)
+{
+    struct timespec at = *deadline;
+    if (at.tv_sec > YEAR_2001) at.tv_sec += seconds_back;
+    return at;
+}
+
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict deadline)
+{
+    REAL(int, "pthread_cond_timedwait", pthread_cond_t *, pthread_mutex_t *,
+         const struct timespec *);
+    struct timespec at = by_the_kernels_clock(deadline);
+    return real(condition, mutex, &at);
+}
+
+int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
+                  const struct timespec *restrict deadline)
+{
+    REAL(int, "cnd_timedwait", cnd_t *, mtx_t *, const struct timespec *);
+    struct timespec at = by_the_kernels_clock(deadline);
+    return real(condition, mutex, &at);
 }

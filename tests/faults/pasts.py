@@ -27,6 +27,7 @@ from tidemill.steps.decisions.rename import rename
 from tidemill.steps.upkeep.erase.condition import Condition
 from tidemill.steps.upkeep.erase.erase import erase
 from tidemill.storage import documents
+from tidemill.storage.folders import rename_folder
 
 # Runs, epochs and notices that a vacuum leaves.
 KEPT = 4
@@ -63,7 +64,7 @@ def begin_erasure(history: History, condition: Condition) -> None:
     """Begin an erasure that is killed before it reads anything again."""
     place = "tidemill.steps.upkeep.erase.erase.rebuild_without"
     with pytest.MonkeyPatch.context() as patch, suppress(KeyboardInterrupt):
-        patch.setattr(place, _killed)
+        patch.setattr(place, killed)
         erase(history.run("rebuild"), condition, by="ann", reason="a request")
 
 
@@ -77,7 +78,7 @@ def read_again(history: History, good: Iterable[Row], rejected: Iterable[Row] = 
     remember(history.layout.run("rebuild"), event.increment)
 
 
-def _killed(*_: object, **__: object) -> None:
+def killed(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -86,7 +87,7 @@ def a_root_that_was_moved(history: History) -> None:
     two_increments(history)
     moved = move(history, "was")
     moved.relocate()
-    moved.root.rename(history.root)
+    rename_folder(moved.root, history.root)
 
 
 def a_pipeline_of_another_name(history: History) -> None:

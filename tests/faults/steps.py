@@ -205,7 +205,8 @@ def what_is_copied(history: History) -> Any:
 
 
 def _copy(history: History) -> Moved:
-    return Moved(history, history.home / "copy")
+    root = history.root.parent if history.bucket else history.home
+    return Moved(history, root / "copy")
 
 
 def fork_and_publish(history: History) -> Report:

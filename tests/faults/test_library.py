@@ -175,6 +175,34 @@ def test_the_clock_goes_back_at_a_call_from_where_the_environment_has_set_it(
     assert said.splitlines() == ["-2", "-2"]
 
 
+# Waits for a deadline by the time of day, and says whether it is past.
+WAITS = """
+import ctypes, sys, time
+
+class Time(ctypes.Structure):
+    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
+
+deadline = time.time() + 0.1
+condition, mutex = ctypes.create_string_buffer(64), ctypes.create_string_buffer(64)
+library = ctypes.CDLL(None)
+library.pthread_mutex_lock(mutex)
+at = Time(int(deadline), int(deadline % 1 * 1e9))
+getattr(library, sys.argv[1])(condition, mutex, ctypes.byref(at))
+print(time.time() >= deadline)
+"""
+
+
+@pytest.mark.parametrize("seconds", [0, 3600])
+@pytest.mark.parametrize("wait", ["pthread_cond_timedwait", "cnd_timedwait"])
+def test_a_deadline_comes_when_the_clock_of_the_process_says_so(
+    with_faults: dict[str, str], wait: str, seconds: int
+) -> None:
+    environ = {**with_faults, "FAULTS_CLOCK": str(seconds)}
+    with child(WAITS, wait, environ=environ) as process:
+        said, _ = process.communicate()
+    assert said == "True\n"
+
+
 def test_a_process_stops_before_the_call_and_does_it_when_it_is_continued(
     tmp_path: Path, with_faults: dict[str, str]
 ) -> None:

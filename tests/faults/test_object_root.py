@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.cases import IN_BUCKET
+from tests.faults.cases import CASES_IN_BUCKET
 from tidemill.contract.project import REPOSITORY
 
 
-@pytest.mark.parametrize("case", IN_BUCKET)
+@pytest.mark.parametrize("case", CASES_IN_BUCKET)
 def test_a_fault_at_a_few_writes_loses_nothing(case: str, child_jvm: Path) -> None:
     command = [sys.executable, "-m", "tests.faults", "--bucket", "--case", case, "--sample", "2"]
     played = subprocess.run(

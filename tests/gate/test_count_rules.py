@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.support.batches import batch_of
 from tidemill.gate.count_rules import reasons_from_counts
 from tidemill.increments.increments import NetFile, Sealed
 from tidemill.journal.recomputation import Recomputation
@@ -18,22 +19,12 @@ GATE = Gate.model_validate({"rejected": {"hold_above": 0.1}})
 
 
 def batch(number: int, offset: int, rows: int, rejected: int, rows_in: int | None) -> Batch:
-    return Batch(
-        generation="live-0001",
-        batch=number,
+    return batch_of(
+        number,
         offsets={"orders": {"logOffset": offset}},
-        inputs=(),
-        outputs=(),
         rows_in=rows_in,
         rows=rows,
         rejected=rejected,
-        watermark_before_ms=0,
-        watermark_after_ms=0,
-        start=1,
-        run_id="run",
-        spec_hash="spec",
-        code_hash="code",
-        committed=NOW,
     )
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.support.batches import batch_of
 from tidemill.ledger.batch import Batch, RowsPerRow
 from tidemill.ledger.books import Books, books_of
 from tidemill.ledger.late_rows import LateCount, LateRows
@@ -16,24 +17,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 def batch(
     rows_in: int | None, good: int, rejected: int, per_row: RowsPerRow = "at_most_one"
 ) -> Batch:
-    return Batch(
-        generation="live-0001",
-        batch=0,
-        offsets={},
-        inputs=(),
-        outputs=(),
-        rows_in=rows_in,
-        rows=good,
-        rejected=rejected,
-        watermark_before_ms=0,
-        watermark_after_ms=0,
-        start=1,
-        run_id="r",
-        spec_hash="s",
-        code_hash="c",
-        committed=NOW,
-        rows_per_row=per_row,
-    )
+    return batch_of(0, rows_in=rows_in, rows=good, rejected=rejected, rows_per_row=per_row)
 
 
 def test_what_a_filter_left_out_is_the_rest() -> None:

@@ -301,15 +301,34 @@ def test_a_decayed_index_is_not_gone_on_from(past: History) -> None:
     index_changed(past)
     # The stamp fits, as it does where a disk gives back other bytes than it was given.
     content = json.loads(record.read_text())
-    content["stamp"]["changed_ns"] = file.stat().st_ctime_ns
+    content["segments"][0]["stamp"]["changed_ns"] = file.stat().st_ctime_ns
     record.write_text(json.dumps(content))
     assert isinstance(past.ledger.past(), PastBatches)
     past.ledger.settle(every=1)
-    found = read_settled_batches(past.ledger.folder, thorough=True)
+    found = read_settled_batches(past.ledger.folder)
     assert found is not None
-    assert found[0].last == SETTLED + 1
-    assert found[1].at("orders", f"file://{past.inputs}/9/in.csv") is None
-    assert next(iter(found[1].totals()))[1] == SETTLED + 2
+    assert (found[0].last, found[0].sources["orders"].files) == (SETTLED + 1, SETTLED + 2)
+    for number, there in ((3, True), (9, False)):
+        path = str(past.inputs / f"{number}" / "in.csv")
+        assert (found[1].at("orders", path) is not None) is there
+
+
+def test_an_index_of_one_file_is_the_first_segment(past: History) -> None:
+    """Older versions wrote one file, which the record named by its hash alone."""
+    (path,) = folder_of(past.ledger.folder).glob("*.json")
+    content = json.loads(path.read_text())
+    (segment,) = content.pop("segments")
+    oldest = {**content, "index": segment["sha256"]}
+    for older in (oldest, {**oldest, "stamp": segment["stamp"]}):
+        path.write_text(json.dumps(older))
+        batches = past.ledger.past()
+        assert isinstance(batches, PastBatches)
+        assert answers(past, batches) == answers(past, past.ledger.batches())
+    past.ledger.settle(every=1)
+    found = read_settled_batches(past.ledger.folder)
+    assert found is not None
+    assert (found[0].last, found[0].sources["orders"].files) == (SETTLED + 1, SETTLED + 2)
+    assert answers(past, past.ledger.past()) == answers(past, past.ledger.batches())
 
 
 def test_the_last_batch_is_found_without_a_list(past: History) -> None:

@@ -107,9 +107,13 @@ class Shipped(JsonPipeline):
             return {self.arrive_text(source, name, lines).name: [*lines]}
         topic = self.spec["sources"][source]["subscribe"]
         records = [Record(None, line, partition=n % PARTITIONS) for n, line in enumerate(lines)]
-        written = self.broker.produce(topic, records)
-        left = {n: list(lines[n::PARTITIONS]) for n in range(PARTITIONS)}
-        return {place(at, offset): [left[at].pop(0)] for at, offset in sorted(written)}
+        ends = {at: end for at, (_, end) in self.broker.offsets(topic).items()}
+        self.broker.produce(topic, records)
+        return {
+            place(at, ends[at] + offset): [line]
+            for at in range(PARTITIONS)
+            for offset, line in enumerate(lines[at::PARTITIONS])
+        }
 
     def arrive_text(self, source: str, name: str, lines: Iterable[str]) -> Path:
         path = super().arrive_text(source, name, lines)

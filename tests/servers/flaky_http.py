@@ -16,8 +16,9 @@ from urllib.parse import urlsplit
 
 # What becomes of a request: `busy` is an answer 503, `broken` an answer 500, `cut` the first half
 # of the real answer, `lost` no answer to a request that was done, `forbidden` an answer 403,
-# `careless` the answer of a server that ignores the headers If-Match and If-None-Match.
-Fault = Literal["busy", "broken", "cut", "lost", "forbidden", "careless"]
+# `careless` the answer of a server that ignores the headers If-Match and If-None-Match, `versioned`
+# that of one which keeps older versions of objects.
+Fault = Literal["busy", "broken", "cut", "lost", "forbidden", "careless", "versioned"]
 SPAWN = get_context("spawn")
 CONDITIONS = ("if-match", "if-none-match")
 STATUS = {"busy": 503, "broken": 500, "forbidden": 403}
@@ -127,6 +128,8 @@ def answer(request: BaseHTTPRequestHandler, server: str, sent: bytes, fault: Fau
     for name, value in reply.getheaders():
         if name.lower() not in ("transfer-encoding", "content-length", "connection"):
             request.send_header(name, value)
+    if fault == "versioned":
+        request.send_header("x-amz-version-id", "1")
     length = str(len(body))
     if request.command == "HEAD":
         length = reply.headers.get("Content-Length", "0")

@@ -73,7 +73,7 @@ class KafkaClient:
         settings = {key.replace("_", "."): str(value) for key, value in config.items()}
         topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)
         _done(self._admin.create_topics([topic]))
-        wait_for(lambda: len(self._led(name)) == partitions)
+        wait_for(lambda: self._serves(name, partitions))
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic, and wait until it is gone."""
@@ -83,26 +83,22 @@ class KafkaClient:
     def add_partitions(self, topic: str, total: int) -> None:
         """Let a topic have this many partitions, which are more than before."""
         _done(self._admin.create_partitions([NewPartitions(topic, total)]))
-        wait_for(lambda: len(self._led(topic)) == total)
+        wait_for(lambda: self._serves(topic, total))
 
     def topic_id(self, topic: str) -> str:
         """The id that a topic keeps for life, and that its namesake after it does not have."""
         described = self._admin.describe_topics(TopicCollection([topic]))
         return str(described[topic].result(TIMEOUT).topic_id)
 
-    def produce(self, topic: str, records: Iterable[Record]) -> list[tuple[int, int]]:
+    def produce(self, topic: str, records: Iterable[Record]) -> None:
         """Write records, in this order within each partition.
 
-        Returns:
-            Partition and offset of each.
+        Their offsets are not returned: a record that had to be sent again is reported without one.
         """
-        written: list[tuple[int, int]] = []
         problems: list[object] = []
 
-        def note(problem: object, message: Message) -> None:
-            if problem is None:
-                written.append((message.partition(), message.offset()))
-            else:
+        def note(problem: object, _: Message) -> None:
+            if problem is not None:
                 problems.append(problem)
 
         for record in map(Record._make, records):
@@ -118,7 +114,6 @@ class KafkaClient:
             self._producer.poll(0)
         left = self._producer.flush(TIMEOUT)
         assert (left, problems) == (0, [])
-        return written
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Let a partition begin at an offset, as retention does in time."""
@@ -154,6 +149,13 @@ class KafkaClient:
 
     def _reader(self) -> Consumer:
         return Consumer({**self._options, "group.id": "none", "enable.auto.commit": False})
+
+    def _serves(self, topic: str, partitions: int) -> bool:
+        """Whether all partitions answer: a leader may be named before it knows that it leads."""
+        try:
+            return len(self._led(topic)) == len(self.offsets(topic)) == partitions
+        except KafkaException:
+            return False
 
     def _led(self, topic: str) -> list[int]:
         """The partitions of a topic that have a leader; none where there is no such topic."""

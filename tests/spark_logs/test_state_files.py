@@ -46,3 +46,10 @@ def test_what_a_stopped_task_was_writing_is_not_damaged(tmp_path: Path, change_l
     assert damaged_state_files(tmp_path) == ()
     half.unlink()
     assert damaged_state_files(tmp_path) == ()
+
+
+def test_an_empty_file_without_a_checksum_is_damaged(tmp_path: Path, change_log: Path) -> None:
+    change_log.with_name(f".{change_log.name}.crc").unlink()
+    assert damaged_state_files(tmp_path) == ()
+    change_log.write_bytes(b"")
+    assert damaged_state_files(tmp_path) == (change_log,)

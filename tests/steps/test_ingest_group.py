@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.pipelines.json_pipeline import JsonPipeline
+from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.steps.ingest_group import at_once, ingest_group
 from tidemill.storage.run_context import RunContext
@@ -95,7 +96,25 @@ def test_each_member_ends_with_a_report_of_its_own(flows: list[JsonPipeline]) ->
         assert flow.step("publish", "run").outcome is Outcome.DONE
     assert flows[0].published("word") == [("tide",)]
     assert flows[1].published("word", "count") == [("tide", 1)]
+    # As alone: the state is uploaded by its changes.
+    assert [*flows[1].layout.checkpoint(FIRST_GENERATION).glob("state/0/*/*.changelog")]
     # The one that failed takes in the same when it is fixed.
     flows[2].write(transform=SAME)
     assert flows[2].go("again").outcome is Outcome.DONE
     assert flows[2].published("word") == [("tide",)]
+
+
+def test_a_thread_goes_on_with_another_member_after_one_that_failed(
+    tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidemill.steps.ingest_group.at_once", lambda _: 1)
+    time = {"event_time": {"column": "at"}}
+    flows = [
+        JsonPipeline(tmp_path / name, COLUMNS, time, transform, name=name)
+        for name, transform in {"torn": TORN, "plain": SAME}.items()
+    ]
+    for flow in flows:
+        flow.arrive("events", "one", [{"at": "2026-03-01T00:00:00Z", "word": "tide"}])
+    runs = [RunContext(flow.pipeline, "run", lambda _: None) for flow in flows]
+    assert [report.outcome for report in ingest_group(runs)] == [Outcome.FAILED, Outcome.DONE]
+    assert [batch.rows for batch in flows[1].batches] == [1]

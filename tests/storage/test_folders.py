@@ -15,7 +15,6 @@ from tidemill.storage.folders import (
     copy_file,
     discard_folder,
     has_file,
-    local_copy,
     names_in,
     put_file,
     rename_folder,
@@ -74,12 +73,6 @@ def test_a_file_is_copied_and_found(folder: Path) -> None:
     copy_file(folder / "a.json", folder / "copy.json")
     assert has_file(folder, "copy.json")
     assert sorted(names_in(folder)) == ["a.json", "copy.json", "in"]
-
-
-def test_a_file_is_read_as_one_on_a_disk(folder: Path) -> None:
-    with local_copy(folder / "a.json") as local:
-        assert type(local) is type(Path())
-        assert local.read_text() == "a.json"
 
 
 def test_a_local_file_is_moved_to_its_place(folder: Path, tmp_path: Path) -> None:

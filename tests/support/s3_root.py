@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from tests.servers.s3 import S3
+from tests.support.histories.history_builder import History
 from tidemill.contract.connections.airflow import variable
 from tidemill.contract.objects.root_connection import ROOT_CONNECTION
+from tidemill.storage.root_identity import initialise
 
 CONN_ID = "root_store"
 
@@ -22,3 +25,12 @@ def new_root(s3: S3, monkeypatch: pytest.MonkeyPatch, endpoint: str | None = Non
     monkeypatch.setenv(ROOT_CONNECTION, CONN_ID)
     monkeypatch.setenv(variable(CONN_ID), s3.connection_at(endpoint or s3.endpoint))
     return f"s3a://{s3.fresh_bucket()}/root-{uuid4().hex[:6]}"
+
+
+def history_in_bucket(home: Path, s3: S3, monkeypatch: pytest.MonkeyPatch) -> History:
+    """A history whose root is in a bucket and initialised, as this process's environment says."""
+    history = History(home, bucket=new_root(s3, monkeypatch))
+    for name, value in history.environ.items():
+        monkeypatch.setenv(name, value)
+    initialise(history.root, environ={})
+    return history

@@ -40,7 +40,7 @@ MARKS = {
 }
 HEAVY = frozenset(mark for marks in MARKS.values() for mark in marks)
 # Process-seconds of tests with a heavy mark in `make test`; two processes share them.
-BUDGET = 1200.0
+BUDGET = 900.0
 # What runs as one piece and takes longer is left to `make test-rest`.
 LONGEST = 60.0
 # Seconds. What takes less is not recorded, and so is a test that is newer than the record.

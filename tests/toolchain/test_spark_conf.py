@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,11 @@ import pytest
 from tests.support.spec_text import minimal, parse
 from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.toolchain.jars import JarsMissing, all_sets
+from tidemill.toolchain.java import java_home
 from tidemill.toolchain.spark_conf import (
     DEFAULTS,
     JARS,
+    THROUGHPUT,
     driver_java_options,
     engine_conf,
     jar_sets,
@@ -127,5 +131,27 @@ def test_a_quick_start_leaves_room_for_the_compiled_code_of_a_large_group() -> N
 
 
 @pytest.mark.parametrize("backlog", [None, 100 * 2**20])
-def test_a_large_or_unknown_backlog_gets_the_whole_compiler(backlog: int | None) -> None:
-    assert driver_java_options(backlog) == ""
+def test_a_large_or_unknown_backlog_gets_the_whole_compiler_and_the_fastest_collector(
+    backlog: int | None,
+) -> None:
+    assert driver_java_options(backlog, environ={}) == THROUGHPUT
+    assert driver_java_options(backlog, "-Xss2m", {}) == f"{THROUGHPUT} -Xss2m"
+
+
+@pytest.mark.parametrize(
+    ("own", "environ"),
+    [("-XX:+UseZGC", {}), ("", {"JAVA_TOOL_OPTIONS": "-XX:+UseG1GC -Xss2m"})],
+)
+def test_a_collector_that_somebody_chose_is_the_only_one(own: str, environ: dict[str, str]) -> None:
+    assert driver_java_options(None, own, environ) == own
+
+
+def test_a_driver_that_runs_for_days_keeps_the_collector_with_short_pauses() -> None:
+    assert driver_java_options(None, environ={}, for_days=True) == ""
+
+
+@pytest.mark.jvm
+def test_java_starts_with_the_collector_whatever_the_defaults_of_a_spark_ask_for() -> None:
+    java = java_home(os.environ) / "bin/java"
+    options = ["-XX:+UseG1GC", *THROUGHPUT.split(), "-version"]
+    assert subprocess.run([java, *options], capture_output=True, check=False).returncode == 0

@@ -203,8 +203,9 @@ def spark_conf(
         conf[JARS] = ",".join(jars)
     if len(pipelines) > 1:
         conf |= FAIR
-    options = f"{driver_java_options(backlog_of(pipelines, run_id))} {conf.get(JAVA_OPTIONS, '')}"
-    return {**conf, JAVA_OPTIONS: options.strip()} if options.strip() else conf
+    backlog = backlog_of(pipelines, run_id)
+    options = driver_java_options(backlog, conf.get(JAVA_OPTIONS, ""), environ)
+    return {**conf, JAVA_OPTIONS: options} if options else conf
 
 
 def backlog_of(pipelines: Sequence[Pipeline], run_id: str) -> int | None:

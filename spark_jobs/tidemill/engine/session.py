@@ -4,8 +4,10 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tidemill.contract.connections.airflow import connection, variable
@@ -18,7 +20,9 @@ from tidemill.engine.launch_jvm import launch_jvm, own_signals, say_errors_once
 from tidemill.engine.spark_internals.active_session import activate, has_jvm
 from tidemill.engine.spark_internals.class_lookups import keep_classes
 from tidemill.engine.spark_internals.executors import lost_executors
+from tidemill.engine.spark_internals.local_files import set_modes_in_process
 from tidemill.engine.spark_internals.logging import hush
+from tidemill.engine.spark_internals.released_objects import release_together
 from tidemill.spec.pipeline import Pipeline
 from tidemill.toolchain import jvm, spark_application
 from tidemill.toolchain.class_archive import submit_options
@@ -76,14 +80,17 @@ def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
     """
     session = shared.newSession()
     for key, value in _conf(pipeline).items():
-        if session.conf.isModifiable(key):
+        # `isModifiable` denies all keys that are not registered, such as those of RocksDB.
+        with suppress(AnalysisException):
             session.conf.set(key, value)
     activate(session)
     session.sparkContext.setLocalProperty(POOL, pipeline.name)
     return session
 
 
-def open_session(pipeline: Pipeline, step: str, backlog_bytes: int | None = None) -> SparkSession:
+def open_session(
+    pipeline: Pipeline, step: str, backlog_bytes: int | None = None, *, for_days: bool = False
+) -> SparkSession:
     """The session; under spark-submit master and JVM options are the submitter's.
 
     Without it the master is that of `TIDEMILL_MASTER`, else of the Spark connection that the spec
@@ -92,10 +99,12 @@ def open_session(pipeline: Pipeline, step: str, backlog_bytes: int | None = None
     Args:
         pipeline: For its name, time zone and `spark.conf`.
         step: Shown in the application's name.
-        backlog_bytes: What waits to be read, to choose the JVM's compiler; None if unknown.
+        backlog_bytes: What waits to be read, to choose the JVM's options; None if unknown.
+        for_days: Whether it runs until it is stopped.
     """
-    name = f"tidemill {step} {pipeline.name}"
-    return _open(name, pipeline, _conf(pipeline), backlog_bytes, pipeline.spec.spark.conn_id)
+    name, conf = f"tidemill {step} {pipeline.name}", _conf(pipeline)
+    conn_id = pipeline.spec.spark.conn_id
+    return _open(name, pipeline, conf, backlog_bytes, conn_id, for_days=for_days)
 
 
 def _conf(pipeline: Pipeline) -> Mapping[str, str]:
@@ -116,6 +125,8 @@ def _open(
     conf: Mapping[str, str],
     backlog_bytes: int | None,
     conn_id: str | None,
+    *,
+    for_days: bool = False,
 ) -> SparkSession:
     # Python workers start whatever `python3` the PATH holds unless they are told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -134,22 +145,27 @@ def _open(
         if conn_id is not None:
             verify_masters(master, conn_id)
         os.environ.update(loopback_variables(master, os.environ))
-        options = driver_java_options(backlog_bytes)
-        compiler = {JAVA_OPTIONS: options} if options else {}
-        given = {"spark.master": master, **settings, **compiler, **given}
-        own = given.get(JAVA_OPTIONS, "")
-        os.environ.update(submit_options(os.environ, java, driver_options=own))
+        given = {"spark.master": master, **settings, **given}
+        options = given.get(JAVA_OPTIONS, "")
+        options = driver_java_options(backlog_bytes, options, for_days=for_days)
+        given |= {JAVA_OPTIONS: options} if options else {}
+        os.environ.update(submit_options(os.environ, java, driver_options=options))
     else:
         secrets = secrets_of(os.environ)
     secrets = {**secrets, **store_secrets(pipeline.layout.root)}
     with own_signals():
         session = _session(given, secrets)
     keep_classes(session)
+    release_together(session)
     context = session.sparkContext
     context.setLogLevel("WARN")
     logs_events = context.getConf().get("spark.eventLog.enabled") == "true"
     application = SparkApplication(id=context.applicationId, logs_events=logs_events)
-    lost = None if is_local(str(context.master)) else partial(lost_executors, session)
+    lost = None
+    if is_local(str(context.master)):
+        set_modes_in_process(session)
+    else:
+        lost = partial(lost_executors, session)
     spark_application.remember(application, lost)
     hush(session, NOISY)
     return session

@@ -1,4 +1,4 @@
-"""Damaged state, which Spark reports without naming a file; no retry can help."""
+"""Damaged state, which Spark reports without naming a file; it may be computed again."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,10 @@ GONE = re.compile(r"file:(\S+) does not exist")
 
 
 class StateDamaged(QueryFailed):
-    """A file of the state is not what Spark wrote, or is gone; carries `files`, `condition`."""
+    """A file of the state is not what Spark wrote, or is gone; carries `files`, `condition`.
+
+    `engine.run.lost_state` computes it again where that gives the same state.
+    """
 
 
 def explain_state(pipeline: Pipeline, generation: str, failure: TidemillError) -> TidemillError:
@@ -31,7 +34,8 @@ def explain_state(pipeline: Pipeline, generation: str, failure: TidemillError) -
     """
     checkpoint = pipeline.layout.checkpoint(generation)
     condition = str(failure.data.get("condition", ""))
-    loading = condition.startswith(LOADING)
+    # An error of a task that writes files comes without a condition of its own.
+    loading = condition.startswith(LOADING) or any(f"[{one}" in failure.what for one in LOADING)
     files = damaged_state_files(checkpoint, metadata_only=not loading)
     if loading:
         gone = (Path(path) for path in GONE.findall(failure.what))

@@ -21,7 +21,7 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.losses import PassedLoss
 from tidemill.ledger.manifests import Manifest, put_manifest
 from tidemill.ledger.ranges_read import sources_by_ranges
-from tidemill.ledger.settled_batches import inherit_settled
+from tidemill.ledger.settle import inherit_settled
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone, cut, link
 from tidemill.spark_logs.compactible_log import COMPACT, compactible_log
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY

@@ -40,42 +40,46 @@ def notes(layout: Layout) -> Iterator[tuple[Path, GenerationNote]]:
                 yield file, note
 
 
-def rewrites(layout: Layout, root: str | None = None) -> Iterator[Rewrite]:
+def rewrites(
+    layout: Layout, root: str | None = None, to: Layout | None = None
+) -> Iterator[Rewrite]:
     """What is to be written again so that every path is one below the pipeline's folder.
 
     A torn entry of a log is passed over; it is found by whoever reads it, wherever the root is.
 
     Args:
         root: The identity of the root that generations are to belong to; None to leave it.
+        to: Where the folder is to be, and the files are to be written; None where it stays.
 
     Raises:
         EntryForeign: a log names a file that the ledger does not know.
     """
+    there = to or layout
     for sink in sorted(layout.table.glob(f"_*/{METADATA_DIRECTORY}")):
-        yield from _entries(layout, sink.parent)
+        yield from _entries(layout, sink.parent, there.table / sink.parent.name)
     for file, note in notes(layout):
         place = {
-            "sink": layout.sink(note.generation),
-            "checkpoint": layout.checkpoint(note.generation),
+            "sink": there.sink(note.generation),
+            "checkpoint": there.checkpoint(note.generation),
             "root": root or note.root,
         }
         here = note.model_copy(update=place)
         if here != note:
-            yield Rewrite(file, here.content())
+            yield Rewrite(there.home / file.relative_to(layout.home), here.content())
 
 
-def _entries(layout: Layout, sink: Path) -> Iterator[Rewrite]:
+def _entries(layout: Layout, sink: Path, there: Path) -> Iterator[Rewrite]:
     ledger = Ledger(layout, sink.name.removeprefix("_"))
     last, known = ledger.latest(), _committed(ledger)
     for kind in ("", COMPACT):
         for batch, file in batch_files(sink / METADATA_DIRECTORY, kind).items():
             try:
                 # The ledger may lack the last batches of a driver that was killed.
-                text = relocated_entry(file, batch, sink, known if batch <= last else None)
+                text = relocated_entry(file, batch, there, known if batch <= last else None)
             except TornLogEntry:
                 continue
             if text is not None:
-                yield Rewrite(file, text)
+                yield Rewrite(there / METADATA_DIRECTORY / file.name, text)
 
 
 def _committed(ledger: Ledger) -> Mapping[str, int]:

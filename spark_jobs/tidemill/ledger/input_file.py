@@ -1,13 +1,16 @@
 """A file that a batch read, with what identifies it later."""
 
-import hashlib
 import os
 from datetime import datetime
 from pathlib import Path
 
+from tidemill.contract.content_hash import sha256_of
 from tidemill.contract.document import FrozenModel
+from tidemill.contract.unchanged_file import Findings
 from tidemill.spark_logs.source_log import SourceFile
 from tidemill.spec.spec import Spec
+
+_HASHES = Findings[str]()
 
 
 class InputFile(FrozenModel):
@@ -63,7 +66,7 @@ def taken_in(source: str, file: SourceFile, since: datetime, *, hashed: bool) ->
         modified_ms = status.st_mtime_ns // 1_000_000
         if modified_ms != file.modified_ms and _changed_at(status) >= since.timestamp():
             return lost
-        sha256 = sha256_of(file.path) if hashed and status.st_size else None
+        sha256 = content_hash(file.path) if hashed and status.st_size else None
         now = file.path.stat()
     except FileNotFoundError:
         return lost
@@ -84,10 +87,13 @@ def hashed_sources(spec: Spec) -> tuple[str, ...]:
     return tuple(name for name, source in spec.sources.items() if source.hashes_content)
 
 
-def sha256_of(path: Path) -> str:
-    """The hash of a file's content; OpenSSL's SHA-256 costs 0.7 ms of CPU per MB."""
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+def content_hash(path: Path) -> str:
+    """The hash of an input file's content; taken once while the file stays the same.
+
+    Raises:
+        FileNotFoundError: it is gone.
+    """
+    return _HASHES.of(path, "sha256", lambda: sha256_of(path))
 
 
 def _changed_at(status: os.stat_result) -> float:

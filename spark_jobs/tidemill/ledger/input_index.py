@@ -1,148 +1,79 @@
 """An index of the input files that a ledger's batches have read, looked up by path or by size.
 
-It is a SQLite file that is written once and never changed. All that is in it is in the batches.
+It consists of segments (`ledger.input_segment`), each of which is about the batches after those of
+the one before. All that is in it is in the batches.
 """
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
-from tempfile import gettempdir
-from urllib.parse import quote
 
-from tidemill.contract.objects.object_path import ObjectPath
-from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
-from tidemill.storage.folders import local_copy
-
-# A row keeps the place of its path's first reading, and says what the last one found.
-TABLES = """
-CREATE TABLE IF NOT EXISTS inputs (
-    source TEXT NOT NULL,
-    path TEXT NOT NULL,
-    size INTEGER,
-    modified_ms INTEGER NOT NULL,
-    inode INTEGER,
-    sha256 TEXT,
-    rows INTEGER,
-    UNIQUE (source, path)
-);
-CREATE INDEX IF NOT EXISTS inputs_by_size ON inputs (source, size) WHERE sha256 IS NOT NULL;
-CREATE TABLE IF NOT EXISTS folders (
-    source TEXT NOT NULL,
-    folder TEXT NOT NULL,
-    PRIMARY KEY (source, folder)
-) WITHOUT ROWID;
-"""
-PUT = """
-INSERT INTO inputs VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET size = excluded.size, modified_ms = excluded.modified_ms,
-    inode = excluded.inode, sha256 = excluded.sha256, rows = excluded.rows
-"""
-AT = """
-SELECT path, size, modified_ms, inode, sha256, rows FROM inputs WHERE source = ? AND path = ?
-"""
+from tidemill.ledger.input_segment import InputSegment, Placed
 
 
 class InputIndex:
-    """An index that is there whole.
+    """The segments as one: a path keeps its first place, and has what the last reading found.
 
     Args:
-        path: Its file, which may be removed once it is open.
-
-    Raises:
-        sqlite3.Error: it is gone, or is not such a file.
+        segments: The oldest first.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with local_copy(path) as copy:
-            address = f"file:{quote(str(copy))}?mode=ro&immutable=1"
-            # A look from another thread, such as the triggerer's, comes after the one before it.
-            self._open = sqlite3.connect(address, uri=True, check_same_thread=False)
-            self._open.execute("SELECT 1 FROM inputs LIMIT 1")
+    def __init__(self, segments: Sequence[InputSegment]) -> None:
+        self.segments = segments
 
     def at(self, source: str, path: str) -> InputFile | None:
         """What was read from a path; None where nothing was."""
-        found = self._open.execute(AT, (source, path)).fetchone()
-        return None if found is None else _input_file(source, *found)
+        found = self._at(source, path)
+        return None if found is None else found[1]
+
+    def _at(self, source: str, path: str) -> Placed | None:
+        looks = (segment.at(source, path) for segment in reversed(self.segments))
+        return next((found for found in looks if found is not None), None)
 
     def contents(self, source: str, size: int) -> dict[str, str]:
         """Hash of a content of some size -> the path from which it was read first."""
+        rows = [
+            row
+            for number, segment in enumerate(self.segments)
+            for row in segment.contents(source, size)
+            if self._newest.get(row[0], number) == number
+        ]
         found: dict[str, str] = {}
-        for sha256, path in self._open.execute(
-            "SELECT sha256, path FROM inputs WHERE source = ? AND size = ?"
-            " AND sha256 IS NOT NULL ORDER BY rowid",
-            (source, size),
-        ):
+        for _, sha256, path in sorted(rows):
             found.setdefault(sha256, path)
         return found
 
     def folders(self, source: str) -> set[Path]:
         """The folders of the files that were read."""
-        rows = self._open.execute("SELECT folder FROM folders WHERE source = ?", (source,))
-        return {Path(folder) for (folder,) in rows}
+        return {folder for segment in self.segments for folder in segment.folders(source)}
 
-    def totals(self) -> Iterator[tuple[str, int, int]]:
-        """Each source, the number of its files and the newest one's time of modification."""
-        yield from self._open.execute(
-            "SELECT source, count(*), max(modified_ms) FROM inputs GROUP BY source"
-        )
+    @property
+    def last_place(self) -> int:
+        """The greatest place of a path, 0 where none has one."""
+        return max((segment.last_place for segment in self.segments), default=0)
 
+    def placed(self, files: Iterable[InputFile]) -> list[Placed]:
+        """Files that were read since then, each with its path's place, old or new.
 
-def write_index(folder: Path, before: InputIndex | None, batches: Sequence[Batch]) -> Path:
-    """Write an index under a name of its own.
+        Args:
+            files: In the order of their first reading; no two of one path.
+        """
+        last, found = self.last_place, []
+        for file in files:
+            before = self._at(file.source, file.path)
+            last += before is None
+            found.append((last if before is None else before[0], file))
+        return found
 
-    Args:
-        before: The index to go on from; it stays as it is.
-        batches: The batches since then, in order.
-
-    Returns:
-        The file, which is not synced: on the disk of the folder, or of temporary files where that
-        is in an object store.
-    """
-    name = f".{uuid.uuid4().hex}.draft"
-    draft = Path(gettempdir(), name) if isinstance(folder, ObjectPath) else folder / name
-    if before is not None:
-        with local_copy(before.path) as copy:
-            shutil.copyfile(copy, draft)
-    with closing(sqlite3.connect(draft)) as index:
-        index.execute("PRAGMA journal_mode = OFF")
-        index.execute("PRAGMA synchronous = OFF")
-        index.executescript(TABLES)
-        files = [file for batch in batches for file in batch.inputs]
-        index.executemany(PUT, (_row(file) for file in files))
-        folders = {(file.source, str(file.on_disk.parent)) for file in files}
-        index.executemany("INSERT OR IGNORE INTO folders VALUES (?, ?)", sorted(folders))
-        index.commit()
-    return draft
-
-
-def _row(file: InputFile) -> tuple[str | int | None, ...]:
-    known = (file.size, file.modified_ms, file.inode, file.sha256, file.rows)
-    return (file.source, file.path, *known)
-
-
-def _input_file(
-    source: str,
-    path: str,
-    size: int | None,
-    modified_ms: int,
-    inode: int | None,
-    sha256: str | None,
-    rows: int | None,
-) -> InputFile:
-    # It was checked when the batch was written; a large folder has a hundred thousand of them.
-    return InputFile.model_construct(
-        source=source,
-        path=path,
-        size=size,
-        modified_ms=modified_ms,
-        inode=inode,
-        sha256=sha256,
-        rows=rows,
-    )
+    @cached_property
+    def _newest(self) -> dict[int, int]:
+        """Place of a path that is in several segments -> the number of the newest of them."""
+        found: dict[int, int] = {}
+        last = 0
+        for number, segment in enumerate(self.segments):
+            found.update(dict.fromkeys(segment.places(last), number))
+            last = max(last, segment.last_place)
+        return found

@@ -20,12 +20,8 @@ from tidemill.ledger.input_file import taken_in
 from tidemill.ledger.known_files import KnownFiles
 from tidemill.ledger.output_file import output_files
 from tidemill.ledger.past_batches import PastBatches
-from tidemill.ledger.settled_batches import (
-    EVERY,
-    last_settled,
-    read_settled_batches,
-    settle_batches,
-)
+from tidemill.ledger.settle import EVERY, settle_batches
+from tidemill.ledger.settled_batches import last_settled, read_settled_batches
 from tidemill.ledger.sink_reader import read_committed
 from tidemill.ledger.start_list import StartList, StartUnknown, read_start
 from tidemill.ledger.static_pins import StaticPin
@@ -147,9 +143,9 @@ class Ledger:
         self._settled = -1 if found is None else found[0].last
         due = self.latest() - self._settled >= every
         if due and len(documents.numbers(self.folder)) == self.latest() + 1:
-            found = read_settled_batches(self.folder, thorough=True)
             first = 0 if found is None else found[0].last + 1
-            settle_batches(self.folder, self.batches(first), found)
+            if not settle_batches(self.folder, self.batches(first), found):
+                settle_batches(self.folder, self.batches(), None)
             self._settled = self.latest()
 
     def starts(self) -> Sequence[Start]:

@@ -1,45 +1,26 @@
 """Settled batches: what doctors ask of a ledger's older batches, folded so that none is read again.
 
 A record and its index of input files (`ledger.input_index`) only save work. They count where the
-record fits the ledger and the index is the file that the record names: the one that was written
-with it, unchanged since, or one of the same bytes. If not, the batches themselves are read.
+record fits the ledger and each segment of the index is the file that the record names: the one that
+was written, unchanged since, or one of the same bytes. If not, the batches themselves are read.
 """
 
-import hashlib
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from pydantic import model_validator
+
+from tidemill.contract.content_hash import sha256_of
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.objects.object_path import ObjectPath
-from tidemill.ledger.batch import Batch
-from tidemill.ledger.input_index import InputIndex, write_index
+from tidemill.ledger.input_index import InputIndex
+from tidemill.ledger.input_segment import InputSegment
+from tidemill.ledger.settled_source import SettledSource
 from tidemill.storage import documents
-from tidemill.storage.folders import copy_file, put_file
-from tidemill.storage.sync import make_folder, sync
-
-# A run reads at most as many settled batches as this, and a record is written once in as many.
-EVERY = 100
-# One is enough to read; the one before it serves a reader that has just listed it.
-KEPT = 2
-
-
-class SettledSource(FrozenModel):
-    """What settled batches read of one source.
-
-    Attributes:
-        files: The number of its files.
-        newest_ms: The newest file's time of modification, in milliseconds since the epoch.
-        brought: When the last batch was committed that read files of it.
-        read: Whether a batch has an offset of it.
-    """
-
-    files: int = 0
-    newest_ms: int | None = None
-    brought: datetime | None = None
-    read: bool = False
+from tidemill.storage.kept_copies import kept_copy
 
 
 class FileStamp(FrozenModel):
@@ -55,21 +36,45 @@ class FileStamp(FrozenModel):
     changed_ns: int
 
 
+class IndexSegment(FrozenModel):
+    """A segment of the index of input files, which several records may name.
+
+    Attributes:
+        last: The last of the batches that it is about.
+        sha256: The hash of its file, which is its name too.
+        files: The number of its files; 0 in older documents, so that it is merged with the next.
+        stamp: Its file's; None in an object store.
+    """
+
+    last: int
+    sha256: str
+    files: int = 0
+    stamp: FileStamp | None = None
+
+
 class SettledBatches(Document):
     """The record of a ledger's first batches.
 
     Attributes:
         last: The last of the batches.
         batch: The SHA-256 of that batch's file: of another ledger the record says nothing.
-        index: The SHA-256 of the index of input files, which is its name too.
-        stamp: The stamp of the index's file; None in older documents.
+        segments: Those of the index, the oldest first.
     """
 
     last: int
     batch: str
-    index: str
     sources: Mapping[str, SettledSource]
-    stamp: FileStamp | None = None
+    segments: tuple[IndexSegment, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_one_segment(cls, fields: Any) -> Any:
+        """An older document names the one file of its index by its hash."""
+        if not isinstance(fields, dict) or "index" not in fields:
+            return fields
+        kept = {name: value for name, value in fields.items() if name not in ("index", "stamp")}
+        one = {"last": fields.get("last"), "sha256": fields["index"], "stamp": fields.get("stamp")}
+        return {**kept, "segments": [one]}
 
 
 def last_settled(ledger: Path) -> int | None:
@@ -78,149 +83,79 @@ def last_settled(ledger: Path) -> int | None:
     Args:
         ledger: The folder of the ledger.
     """
-    return next((record.last for record in _fitting(ledger)), None)
+    return next((record.last for record in fitting(ledger)), None)
 
 
-def read_settled_batches(
-    ledger: Path, *, thorough: bool = False
-) -> tuple[SettledBatches, InputIndex] | None:
+def read_settled_batches(ledger: Path) -> tuple[SettledBatches, InputIndex] | None:
     """The newest record that counts, with its index; None where there is none.
 
     Args:
         ledger: The folder of the ledger.
-        thorough: Whether the index is read from its first byte to its last, also where its file is
-            the one that was written.
+
+    Returns:
+        The record has the stamps that the files have now.
     """
-    for found in _fitting(ledger):
-        index = index_of(ledger, found)
-        unchanged = found.stamp is not None and found.stamp == _stamp_of(index)
-        if (unchanged and not thorough) or _hash_of(index) == found.index:
-            with suppress(sqlite3.Error):
-                return found, InputIndex(index)
+    for found in fitting(ledger):
+        with suppress(sqlite3.Error, _NotWhole):
+            opened = [_open(ledger, segment) for segment in found.segments]
+            record = found.model_copy(update={"segments": tuple(one for one, _ in opened)})
+            return record, InputIndex([segment for _, segment in opened])
     return None
 
 
-def _fitting(ledger: Path) -> Iterator[SettledBatches]:
+class _NotWhole(Exception):
+    """The file of a segment is gone, or is another."""
+
+
+def _open(ledger: Path, segment: IndexSegment) -> tuple[IndexSegment, InputSegment]:
+    stamp = stamp_of(file_of(ledger, segment))
+    with _copy_of(ledger, segment) as copy:
+        if copy is None:
+            raise _NotWhole
+        return segment.model_copy(update={"stamp": stamp}), InputSegment(copy)
+
+
+@contextmanager
+def _copy_of(ledger: Path, segment: IndexSegment) -> Iterator[Path | None]:
+    """The file of a segment on a disk; None where it is not there as it was written."""
+    path = file_of(ledger, segment)
+    if isinstance(path, ObjectPath):
+        with kept_copy(path, segment.sha256) as copy:
+            yield copy
+    elif segment.stamp is not None and segment.stamp == stamp_of(path):
+        yield path
+    else:
+        yield path if hash_of(path) == segment.sha256 else None
+
+
+def fitting(ledger: Path) -> Iterator[SettledBatches]:
     """The records that fit the ledger, the newest first."""
     for _, path in reversed([*documents.numbered(folder_of(ledger))]):
         found = documents.read_if_whole(path, SettledBatches)
-        if found is not None and _hash_of(ledger / f"{found.last:06d}.json") == found.batch:
+        if found is not None and hash_of(ledger / f"{found.last:06d}.json") == found.batch:
             yield found
 
 
-def settle_batches(
-    ledger: Path,
-    batches: Sequence[Batch],
-    before: tuple[SettledBatches, InputIndex] | None,
-) -> None:
-    """Write a record of a ledger's first batches, and remove older ones.
-
-    Args:
-        ledger: The folder of the ledger.
-        batches: The batches since the record before, in order.
-        before: The record to go on from; None to begin with the first batch.
-    """
-    known, index = before if before is not None else (None, None)
-    hashed = _hash_of(ledger / f"{batches[-1].batch:06d}.json")
-    if hashed is None:
-        return
-    folder = folder_of(ledger)
-    make_folder(folder)
-    draft = write_index(folder, index, batches)
-    try:
-        # The stamp is to vouch for the content after a power cut too.
-        sync([draft], folder)
-        content = _hash_of(draft)
-        if content is None:
-            return
-        record = SettledBatches(
-            last=batches[-1].batch,
-            batch=hashed,
-            index=content,
-            sources=_sources(known, batches, InputIndex(draft)),
-        )
-        place = index_of(ledger, record)
-        put_file(draft, place)
-        record = record.model_copy(update={"stamp": _stamp_of(place)})
-    finally:
-        draft.unlink(missing_ok=True)
-    documents.put_if_absent(folder / f"{record.last:06d}.json", record)
-    _remove_older(ledger)
-
-
-def inherit_settled(ledger: Path, to: Path, last: int) -> None:
-    """Copy the newest record to a ledger that begins with the same batches, as far as it fits.
-
-    Args:
-        ledger: The folder of the ledger that has the record.
-        to: The folder of the other ledger, which holds batches up to `last`.
-    """
-    found = next((one for one in _fitting(ledger) if one.last <= last), None)
-    if found is None:
-        return
-    make_folder(folder_of(to))
-    place = index_of(to, found)
-    try:
-        copy_file(index_of(ledger, found), place)
-    except FileNotFoundError:
-        return
-    sync([place], to)
-    # Bytes that are not those of the record would be vouched for by the stamp.
-    if _hash_of(place) != found.index:
-        place.unlink(missing_ok=True)
-        return
-    record = found.model_copy(update={"stamp": _stamp_of(place)})
-    documents.put_if_absent(folder_of(to) / f"{record.last:06d}.json", record)
-
-
 def folder_of(ledger: Path) -> Path:
-    """The folder of a ledger's records and indexes."""
+    """The folder of a ledger's records and of the segments of its index."""
     return ledger / "settled"
 
 
-def index_of(ledger: Path, record: SettledBatches) -> Path:
-    """The file of a record's index."""
-    return folder_of(ledger) / f"{record.last:06d}-{record.index[:16]}.sqlite"
+def file_of(ledger: Path, segment: IndexSegment) -> Path:
+    """The file of a segment."""
+    return folder_of(ledger) / f"{segment.last:06d}-{segment.sha256[:16]}.sqlite"
 
 
-def _sources(
-    known: SettledBatches | None, batches: Sequence[Batch], index: InputIndex
-) -> dict[str, SettledSource]:
-    found = dict(known.sources) if known is not None else {}
-    for batch in batches:
-        for name in {file.source for file in batch.inputs}:
-            times = (found.get(name, SettledSource()).brought, batch.committed)
-            brought = max(time for time in times if time is not None)
-            found[name] = found.get(name, SettledSource()).model_copy(update={"brought": brought})
-        for name in (name for name, offset in batch.offsets.items() if offset):
-            found[name] = found.get(name, SettledSource()).model_copy(update={"read": True})
-    for name, files, newest_ms in index.totals():
-        update = {"files": files, "newest_ms": newest_ms}
-        found[name] = found[name].model_copy(update=update)
-    return found
-
-
-def _remove_older(ledger: Path) -> None:
-    folder = folder_of(ledger)
-    records = [*documents.numbered(folder)]
-    for _, path in records[:-KEPT]:
-        path.unlink(missing_ok=True)
-    oldest = min(number for number, _ in records[-KEPT:])
-    for path in folder.glob("*.sqlite"):
-        number = path.name.partition("-")[0]
-        if number.isdecimal() and int(number) < oldest:
-            path.unlink(missing_ok=True)
-
-
-def _hash_of(path: Path) -> str | None:
+def hash_of(path: Path) -> str | None:
+    """The SHA-256 of a file; None where it is not there."""
     try:
-        with path.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
+        return sha256_of(path)
     except FileNotFoundError:
         return None
 
 
-def _stamp_of(path: Path) -> FileStamp | None:
+def stamp_of(path: Path) -> FileStamp | None:
+    """The stamp of a file; None where it is not there, or is in an object store."""
     if isinstance(path, ObjectPath):
         return None
     try:

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidemill.contract.content_hash import sha256_of
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import Footer, read_footers
 from tidemill.file_formats.table import measure_all
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.increments.increments import NetFile, hash_of_files
 from tidemill.journal.journal import Event
-from tidemill.ledger.input_file import sha256_of
 from tidemill.ledger.ledger import Batch, OutputFile
 
 

@@ -1,4 +1,4 @@
-"""Rows that leave a target outside the root, and what such a target does for an erasure."""
+"""Rows that leave a target outside the root, and what such targets do for an erasure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,6 +45,54 @@ class ErasesRows(Protocol):
         Raises:
             LeaseLost: a newer epoch has written.
             TableTaken: the table is another pipeline's.
+            TargetUnreachable: it does not answer.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepsPast(Protocol):
+    """A target outside the root that keeps what its table was beside what it is."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the journal."""
+        ...
+
+    def refuse_kept_past(self) -> None:
+        """Refuse a table whose past could not be removed.
+
+        Raises:
+            Refused: somebody else keeps it.
+            TargetUnreachable: it does not answer.
+        """
+        ...
+
+    def forget_past(self) -> None:
+        """Remove all but what the table is now; done in part before, it goes on.
+
+        Raises:
+            LeaseLost: a newer epoch has written.
+            TableTaken: the table is another pipeline's.
+            TargetUnreachable: it does not answer.
+        """
+        ...
+
+    def count_past(self, generation: str) -> int:
+        """How many versions the table has that may hold rows of the past.
+
+        Args:
+            generation: The generation whose rows the table is to have.
+
+        Raises:
+            TargetUnreachable: it does not answer.
+        """
+        ...
+
+    def unnamed_files(self) -> list[str]:
+        """The files in the table's storage that no version of it names.
+
+        Raises:
             TargetUnreachable: it does not answer.
         """
         ...

@@ -12,13 +12,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidemill.contract.content_hash import sha256_of
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.keyed_rows import KeyedFile, last_of_each, rows_at
 from tidemill.file_formats.parquet import Footer, read_footer
 from tidemill.file_formats.parquet_rows import row_chunks
 from tidemill.increments.increments import NetFile
 from tidemill.ledger.batch import Batch
-from tidemill.ledger.input_file import sha256_of
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.output_file import OutputFile
 from tidemill.publish.delta.table_schema import born_schema, check_file, together

@@ -26,8 +26,19 @@ def published_input(
     Args:
         but: The input that does not count; records are not checked against other generations.
     """
-    ledger = Ledger(snapshot.layout, generation)
-    batches = ledger.batches(last=snapshot.last_published(generation))
+    return input_read(snapshot.layout, generation, but, snapshot.last_published(generation))
+
+
+def input_read(
+    layout: Layout, generation: str, but: Excluded, last: int | None = None
+) -> tuple[InputPart, dict[str, Offsets]]:
+    """The input that a generation has read; as `published_input`.
+
+    Args:
+        last: The last batch to look at; None for all.
+    """
+    ledger = Ledger(layout, generation)
+    batches = ledger.batches(last=last)
     gone = {identity(file) for file in but.files}
     read = {(one.source, one.path): one for batch in batches for one in batch.inputs}
     records = RangesRead(ledger)

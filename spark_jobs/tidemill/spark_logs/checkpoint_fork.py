@@ -7,7 +7,7 @@ taken in by the source's offset, state by its version, which is the number of ba
 import json
 import os
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
@@ -15,12 +15,10 @@ from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.spark_logs.checkpoint import Checkpoint
 from tidemill.spark_logs.compactible_log import GapInSourceLog, compactible_log
 from tidemill.spark_logs.source_log_cut import cut_source_log
+from tidemill.spark_logs.state_versions import VERSION, loads, versions, walk_files
 from tidemill.storage.folders import copy_file
 
-# `7.changelog`, `7.zip`, `7_<uuid>.changelog` and their checksums; `.delta` of the other provider.
-VERSION = re.compile(r"\.?([0-9]+)(_[^.]+)?\.(changelog|zip|delta|snapshot)(\.crc)?")
 NUMBER = re.compile(r"\.?([0-9]+)(\.compact)?(\.crc)?")
-CHANGES = (".changelog", ".delta")
 
 
 class ForkPointGone(Refused):
@@ -75,16 +73,6 @@ def link(source: Path, target: Path) -> None:
         copy_file(source, target)
 
 
-def state_missing(checkpoint: Path, version: int) -> Path | None:
-    """A store of a checkpoint's state that cannot be loaded at a version; None where all can."""
-    state = checkpoint / "state"
-    for operator in sorted(state.iterdir()) if state.is_dir() else ():
-        for store, found in _versions(operator).items():
-            if not _loads(found, version):
-                return store
-    return None
-
-
 def _copy_numbered(folder: Path, to: Path, last: int) -> None:
     for path in _files(folder):
         found = NUMBER.fullmatch(path.name)
@@ -124,36 +112,20 @@ def _prove_whole(checkpoint: Checkpoint, copied: Path, batch: int, last: int) ->
 def _copy_state(checkpoint: Checkpoint, to: Path, version: int) -> None:
     state = checkpoint.path / "state"
     for operator in sorted(state.iterdir()) if state.is_dir() else ():
-        versions = _versions(operator)
-        if not any(v <= version for found in versions.values() for v, _ in found):
+        stores = versions(operator)
+        if not any(v <= version for found in stores.values() for v, _ in found):
             # Written by code that came later.
             continue
-        for store, found in versions.items():
-            if any(v <= version for v, _ in found) and not _loads(found, version):
+        for store, found in stores.items():
+            if any(v <= version for v, _ in found) and not loads(found, version):
                 raise _gone(checkpoint, version - 1, str(store.relative_to(checkpoint.path)))
-        for path in _walk(operator):
-            if _existed(path, version):
+        for path in walk_files(operator):
+            if existed(path, version):
                 link(path, to / path.relative_to(checkpoint.path))
 
 
-def _versions(operator: Path) -> dict[Path, list[tuple[int, str]]]:
-    """Store -> the versions that are there, each with how it is written."""
-    stores: dict[Path, list[tuple[int, str]]] = {}
-    for path in _walk(operator):
-        found = VERSION.fullmatch(path.name)
-        if found is not None and not path.name.endswith(".crc"):
-            stores.setdefault(path.parent, []).append((int(found[1]), path.suffix))
-    return stores
-
-
-def _loads(found: list[tuple[int, str]], version: int) -> bool:
-    """Whether a version can be loaded: from a snapshot, with every change since."""
-    snapshots = [v for v, suffix in found if suffix not in CHANGES and v <= version]
-    changes = {v for v, suffix in found if suffix in CHANGES}
-    return changes.issuperset(range(max(snapshots, default=0) + 1, version + 1))
-
-
-def _existed(path: Path, version: int) -> bool:
+def existed(path: Path, version: int) -> bool:
+    """Whether a file of the state is as old as a version."""
     found = VERSION.fullmatch(path.name)
     if found is not None:
         return int(found[1]) <= version
@@ -161,10 +133,6 @@ def _existed(path: Path, version: int) -> bool:
         batch = NUMBER.fullmatch(path.name)
         return batch is None or int(batch[1]) < version
     return True
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file())
 
 
 def _files(folder: Path) -> list[Path]:

@@ -6,7 +6,10 @@ CRC-32 of each such chunk. Spark checks them as it reads, and mostly says nothin
 
 import struct
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+
+from tidemill.spark_logs.state_versions import VERSION, walk_files
 
 MAGIC = b"crc\0"
 METADATA = "_metadata"
@@ -22,10 +25,24 @@ def damaged_state_files(checkpoint: Path, *, metadata_only: bool = False) -> tup
             it may take as long as reading it.
     """
     below = f"**/{METADATA}/**/.*.crc" if metadata_only else "**/.*.crc"
-    sums = sorted((checkpoint / "state").glob(below))
+    state = checkpoint / "state"
+    sums = sorted(state.glob(below))
     files = [(path.with_name(path.name[1:].removesuffix(".crc")), path) for path in sums]
-    return tuple(
+    disagree = [
         file for file, path in files if file.suffix != UNFINISHED and not _agrees(file, path)
+    ]
+    return (*disagree, *(() if metadata_only else _empty(state)))
+
+
+def _empty(state: Path) -> Iterator[Path]:
+    """Files without any content, which have lost their checksum too."""
+    return (
+        file
+        for file in walk_files(state)
+        if VERSION.fullmatch(file.name)
+        and file.suffix != ".crc"
+        and not file.stat().st_size
+        and not file.with_name(f".{file.name}.crc").exists()
     )
 
 

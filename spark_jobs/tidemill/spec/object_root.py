@@ -1,14 +1,8 @@
-"""What does not go with a root in an object store, and is refused there before anything is done.
+"""What does not go with a root in an object store, and is refused there before anything is done."""
 
-A command is marked by `disk_only`.
-"""
-
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.objects.object_path import URL, ObjectPath
@@ -16,8 +10,6 @@ from tidemill.spec.complaints import Location
 from tidemill.spec.root import given_root
 from tidemill.spec.spec import Spec
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 # They would rename files of a checkpoint, or overwrite a batch that another driver has written.
 UNSAFE = re.compile(
     r"spark\.sql\.streaming\.checkpointFileManagerClass"
@@ -26,36 +18,7 @@ UNSAFE = re.compile(
 
 
 class DiskRootNeeded(UsageError):
-    """A command or a setting needs a root on a disk; carries `root`, and `command` or `field`."""
-
-
-def disk_only(
-    remedy: str, name: str | None = None
-) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Mark a command that needs a root on a disk: elsewhere it is refused before it begins.
-
-    Args:
-        remedy: What to do instead.
-        name: Its name; that of its function where not given.
-    """
-
-    def mark(command: Callable[Given, Result]) -> Callable[Given, Result]:
-        @wraps(command)
-        def checked(*arguments: Given.args, **options: Given.kwargs) -> Result:
-            root = object_root(os.environ)
-            if root is not None:
-                called = name or command.__name__
-                raise DiskRootNeeded(
-                    f"`tidemill {called}` needs a root on a disk, and TIDEMILL_ROOT is {root}.",
-                    remedy=remedy,
-                    root=root,
-                    command=called,
-                )
-            return command(*arguments, **options)
-
-        return checked
-
-    return mark
+    """A setting needs a root on a disk; carries `root` and `field`."""
 
 
 def object_root(environ: Mapping[str, str]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from traceback import format_exc
 from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import LeaseLost, SpecError, TidemillError
@@ -65,16 +66,19 @@ def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
     leaving = threading.Event()
 
     def together(members: Sequence[RunContext], most: int) -> None:
-        places = threading.Semaphore(most)
+        waiting = iter(members)
 
-        def work(run: RunContext) -> None:
-            with places:
+        def work() -> None:
+            # What the JVM's thread of this one has looked up for a member, it knows for the next.
+            for run in waiting:
                 if leaving.is_set():
                     return
-                # An unforeseen error has left its report before it ends this thread.
-                perform("ingest", lambda one: _ingest(one, shared, leaving), run)
+                try:
+                    perform("ingest", lambda one: _ingest(one, shared, leaving), run)
+                except Exception:  # noqa: BLE001 - the report says what it was
+                    run.log(format_exc())
 
-        threads = [InheritableThread(target=work, args=(one,)) for one in members]
+        threads = [InheritableThread(target=work) for _ in range(min(most, len(members)))]
         for thread in threads:
             thread.start()
         try:

@@ -47,7 +47,7 @@ def stream(run: RunContext, options: RunOptions) -> Ended:
     from tidemill.engine.session import open_session
 
     with run.hold(STREAM) as held:
-        session = open_session(pipeline, "stream")
+        session = open_session(pipeline, "stream", for_days=True)
         run.log(f"stream of {pipeline.name} with the trigger {trigger}, run {run.run_id}")
         if trigger.continuous:
             run.log("continuous: at least once; a rejected row ends the query, as none is counted")

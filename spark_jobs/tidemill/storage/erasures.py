@@ -73,11 +73,13 @@ class Erased(Document):
         rows: Good rows that were in the files it has written again.
         rejected: Rejected ones.
         files: How many files of rows those were.
+        accepted_loss: Whether a person accepted that input which is gone was not read again.
     """
 
     rows: int
     rejected: int
     files: int
+    accepted_loss: bool = False
     at: datetime
 
 

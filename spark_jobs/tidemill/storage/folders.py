@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from errno import EEXIST
 from pathlib import Path
 from stat import S_ISDIR
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tidemill.contract.objects.object_path import ObjectPath, ObjectStat
@@ -16,6 +16,7 @@ from tidemill.contract.objects.object_path import ObjectPath, ObjectStat
 Stat = os.stat_result | ObjectStat
 # Spark and readers of tables pass over a name with a dot.
 CLAIM = ".claim"
+COPY_BYTES = 8 * 2**20
 
 
 class Entry(NamedTuple):
@@ -85,9 +86,13 @@ def walk(
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy a file with its times; in an object store the store does it, with a time of its own."""
+    """Copy a file with its times; within a bucket the store does it, with a time of its own."""
     if isinstance(source, ObjectPath) and isinstance(target, ObjectPath):
-        source.client.copy(source.key, target.key)
+        if source.bucket == target.bucket:
+            source.client.copy(source.key, target.key)
+            return
+        with source.open("rb") as content, target.open("wb") as copy:
+            shutil.copyfileobj(content, copy, COPY_BYTES)
     else:
         shutil.copy2(source, target)
 
@@ -203,16 +208,18 @@ def discard_folder(folder: Path, waste: Path) -> None:
     remove_folder(folder)
 
 
-@contextmanager
-def local_copy(path: Path) -> Iterator[Path]:
-    """A file as one on a disk: itself, or a copy of an object, which is removed at the end."""
-    if not isinstance(path, ObjectPath):
-        yield path
-        return
-    with NamedTemporaryFile(prefix="tidemill-") as copy:
-        copy.write(path.read_bytes())
-        copy.flush()
-        yield Path(copy.name)
+def keeps_versions(file: Path) -> bool:
+    """Whether a bucket keeps what objects held before; False where it does not say, or on a disk.
+
+    Args:
+        file: Was written while the bucket was as it is.
+    """
+    if not isinstance(file, ObjectPath):
+        return False
+    try:
+        return file.client.head(file.key).version is not None
+    except FileNotFoundError:
+        return False
 
 
 def put_file(file: Path, path: Path) -> None:

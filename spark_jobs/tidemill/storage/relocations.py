@@ -11,7 +11,7 @@ from pathlib import Path
 from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
-from tidemill.contract.objects.object_path import RecordedPath
+from tidemill.contract.objects.object_path import ObjectPath, RecordedPath
 from tidemill.storage import documents
 
 # The step that finishes what the others are refused for.
@@ -52,8 +52,8 @@ class Relocation(Document):
     @property
     def forks(self) -> str | None:
         """The pipeline from which this one is forked; None where it was not begun by a fork."""
-        place = self.origin.parent.parent
-        return place.name if place == Layout(self.home.parent, place.name).forks else None
+        place, of_this = self.origin.parent.parent, Layout(self.home.parent, self.home.name).forks
+        return place.name if place.parent == of_this.parent else None
 
 
 class Relocated(Document):
@@ -118,12 +118,15 @@ def refuse_unfinished(home: Path, step: str | None = None) -> None:
     found = unfinished_relocation(home)
     if found is None or (found.forks and step == DROP):
         return
-    names = f"{found.origin.name} {found.home.name}"
+    names, where = f"{found.origin.name} {found.home.name}", ""
     command = f"rename {names}" if found.renames else f"relocate {home.name}"
+    if found.copied and isinstance(home, ObjectPath):
+        command = f"relocate {home.name} --copy-to {home.parent}"
+        where = f", with TIDEMILL_ROOT set to {found.origin.parent}"
     if found.forks:
         command = f"checkpoint fork {found.forks} --as {home.name} --reason TEXT"
     raise RelocationUnfinished(
         f"A relocation from {found.origin} to {found.home} is half done.",
-        remedy=f"Finish it: tidemill {command} --apply",
+        remedy=f"Finish it{where}: tidemill {command} --apply",
         relocation=found.model_dump(mode="json"),
     )

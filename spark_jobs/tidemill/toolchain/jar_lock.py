@@ -1,12 +1,12 @@
 """The lock of the jars that Spark itself does not ship: which, in which sets, with which hashes."""
 
-import hashlib
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tidemill.contract.content_hash import sha256_of
 from tidemill.toolchain.ivy import Module, closure, pyspark_jars
 
 # A line that leaves out of a set whatever Spark has already.
@@ -43,12 +43,6 @@ def read_lock(text: str) -> dict[str, tuple[Jar, ...]]:
             coordinate, sha256 = line.split()
             jars.append(Jar(Module.parse(coordinate), sha256, not line.startswith(" ")))
     return {name: tuple(jars) for name, jars in sets.items()}
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_lock(text: str, sets: Iterable[str], environ: Mapping[str, str]) -> str:

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from tidemill.contract.content_hash import sha256_of
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.log import Log
 from tidemill.contract.project import INSTALLED, SHIPPED
 from tidemill.toolchain.checkpoint_jar import build_checkpoint_jar, checkpoint_jar
 from tidemill.toolchain.ivy import fetch
-from tidemill.toolchain.jar_lock import Jar, read_lock, sha256_of, write_lock
+from tidemill.toolchain.jar_lock import Jar, read_lock, write_lock
 
 LOCK = SHIPPED / "jars.lock"
 FOLDER_VARIABLE = "TIDEMILL_JARS"

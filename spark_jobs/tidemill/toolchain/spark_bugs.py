@@ -129,6 +129,16 @@ SPARK_BUGS = (
     ),
     SparkBug(
         "",
+        "An inner join with a small static table that has no rows, in a plan of more than a "
+        "hundred columns: Spark reads none of the batch's rows, so the watermark stays where it "
+        "was, and `numInputRows` and `observe` count none.",
+        "4.2.1",
+        "nothing: the batch has no result rows, but its number of rows read is 0, and rows that "
+        "the watermark would have made late still count",
+        _TESTS + "test_rows_that_meet_an_empty_table_are_not_read_in_a_wide_plan",
+    ),
+    SparkBug(
+        "",
         "A Python function gets a timestamp in the time zone of the machine, not of the session: "
         "on another machine it gives other rows.",
         "4.2.1",

@@ -28,7 +28,7 @@ from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, this_process
 from tidemill.toolchain.engine_environment import APPLICATION
-from tidemill.toolchain.spark_conf import QUICK_START, SMALL_BACKLOG_BYTES
+from tidemill.toolchain.spark_conf import QUICK_START, SMALL_BACKLOG_BYTES, THROUGHPUT
 from tidemill_airflow.events import table_alias
 from tidemill_airflow.operators.command import step_command
 from tidemill_airflow.operators.ingest import IngestOperator
@@ -163,7 +163,7 @@ def test_an_address_that_somebody_gave_a_local_driver_stays(
 
 def test_a_small_backlog_asks_for_a_quick_start(spark_submit: FakeSpark, layout: Layout) -> None:
     pipeline = open_pipeline(NAME)
-    assert "spark.driver.extraJavaOptions" not in spark_conf([pipeline], RUN_ID)
+    assert spark_conf([pipeline], RUN_ID, {})["spark.driver.extraJavaOptions"] == THROUGHPUT
     seen = report_of("doctor", Outcome.DONE, facts={"backlog_bytes": 1000})
     reports.write(seen, layout.run(RUN_ID))
     assert QUICK_START in spark_conf([pipeline], RUN_ID)["spark.driver.extraJavaOptions"]

@@ -1,7 +1,7 @@
 """A hand-written Structured Streaming job that does what the `orders` pipeline's ingest does.
 
 Typed columns, rejected rows kept apart with reason and record, one partition a day, exactly once.
-Arguments: input folder, output folder.
+Arguments: input folder, output folder, the format of the files.
 """
 
 import sys
@@ -9,7 +9,7 @@ import sys
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-source, target = sys.argv[1:]
+source, target, form = sys.argv[1:]
 spark = (
     SparkSession.builder.config("spark.sql.session.timeZone", "UTC")
     .config("spark.ui.enabled", "false")
@@ -26,7 +26,8 @@ raw = (
     .option("header", "true")
     .option("columnNameOfCorruptRecord", "_bad")
     .option("maxFilesPerTrigger", 10)
-    .csv(source)
+    .format(form)
+    .load(source)
 )
 reason = (
     F.when(F.col("_bad").isNotNull(), "malformed")

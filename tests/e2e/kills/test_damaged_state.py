@@ -1,7 +1,8 @@
-"""A byte of Spark's state that is another than was written: fixed by Spark, or refused by name."""
+"""Files of Spark's state that are damaged or gone: computed again, or refused by their names."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from pyspark.sql import SparkSession
 from tests.support.kills.killed_driver import Kept
 from tests.support.pipelines.door_events import Actions
 from tests.support.pipelines.pipeline_folder import STEPS
+from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report
+from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.toolchain import spark_conf
 
@@ -26,6 +29,9 @@ SNAPSHOTS = {
 def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Kept:
     """Three published batches of counts in two partitions of state, and another file."""
     mill = Actions(tmp_path_factory.mktemp("counts"))
+    # A person takes input away now and then, and no run asks for it.
+    mill.spec["sources"]["events"] |= {"vanished": "ignore"}
+    mill.write_spec()
     mill.arrive_hours(0, 1, 2)
     assert mill.run("before")["publish"].outcome is Outcome.DONE
     mill.arrive_hours(3)
@@ -36,7 +42,12 @@ def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Kept:
 def mill(kept: Kept) -> Actions:
     mill = kept.back()
     assert isinstance(mill, Actions)
+    code_of(mill).write_text(mill.transform)
     return mill
+
+
+def code_of(mill: Actions) -> Path:
+    return mill.home / "project/spark_jobs/transforms/orders.py"
 
 
 def damage(*files: Path) -> None:
@@ -45,6 +56,27 @@ def damage(*files: Path) -> None:
         content = bytearray(file.read_bytes())
         content[len(content) // 2] ^= 0x41
         file.write_bytes(content)
+
+
+def remove(*files: Path) -> None:
+    """As a power cut leaves names that were not synced."""
+    for file in files:
+        file.unlink()
+        file.with_name(f".{file.name}.crc").unlink()
+
+
+def empty(*files: Path) -> None:
+    """As a power cut leaves contents that were not synced."""
+    for file in files:
+        file.write_bytes(b"")
+        file.with_name(f".{file.name}.crc").unlink()
+
+
+def records(mill: Actions) -> dict[str, bytes]:
+    """The ledger's records of the first three batches, and the manifests of their files."""
+    found = [mill.layout.ledger(FIRST_GENERATION) / f"{n:06d}.json" for n in range(3)]
+    found += [mill.sink / f"batch={n}/_manifest.json" for n in range(3)]
+    return {str(path): path.read_bytes() for path in found}
 
 
 def state_files(mill: Actions, pattern: str) -> list[Path]:
@@ -74,9 +106,8 @@ def assert_goes_on(mill: Actions, run_id: str = "mended") -> None:
     mill.assert_whole()
 
 
-@pytest.mark.parametrize("pattern", ["0/3.changelog", "0/_metadata/schema"])
-def test_a_changed_byte_is_refused_by_the_name_of_its_file(mill: Actions, pattern: str) -> None:
-    (file,) = state_files(mill, pattern)
+def test_a_description_that_is_damaged_is_refused_by_its_name(mill: Actions) -> None:
+    (file,) = state_files(mill, "0/_metadata/schema")
     damage(file)
     assert_refused(mill, file)
 
@@ -85,17 +116,43 @@ def test_a_changed_byte_is_refused_by_the_name_of_its_file(mill: Actions, patter
     assert_goes_on(mill)
 
 
-def test_a_change_log_that_is_gone_is_refused_by_its_name(mill: Actions) -> None:
-    (file,) = state_files(mill, "1/2.changelog")
-    file.unlink()
-    file.with_name(f".{file.name}.crc").unlink()
-    assert_refused(mill, file)
+@pytest.mark.parametrize(
+    ("how", "lost"),
+    [
+        (damage, ("0/3",)),
+        (empty, ("0/3",)),
+        (remove, ("1/2",)),
+        (remove, ("0/1", "0/2", "0/3", "1/3")),
+    ],
+)
+def test_lost_changes_are_computed_again(
+    mill: Actions, how: Callable[..., None], lost: tuple[str, ...]
+) -> None:
+    files = [mill.checkpoint / "state/0" / f"{name}.changelog" for name in lost]
+    how(*files)
+    known = records(mill)
+    assert_goes_on(mill)
+    assert records(mill) == known
+    assert not list(mill.checkpoint.parent.glob("state-*"))
+
+
+def test_a_file_that_a_paused_driver_wrote_over_its_successors_is_as_good(mill: Actions) -> None:
+    files = [*(mill.checkpoint / "state/0").glob("*/*3.changelog*")]
+    files += [*(mill.checkpoint / "state/0").glob("*/.3.changelog.crc")]
+    of_paused = {file: file.read_bytes() for file in files}
+    mill.forget_commit(2)
+    assert_goes_on(mill, "successor")
+    mill.arrive_hours(4)
+    for file, content in of_paused.items():
+        file.write_bytes(content)
+    assert_goes_on(mill)
 
 
 @pytest.mark.remedy("StateDamaged")
-def test_a_rebuild_mends_damaged_state(mill: Actions) -> None:
+def test_a_rebuild_mends_state_that_other_code_would_compute_otherwise(mill: Actions) -> None:
     files = state_files(mill, "*/2.changelog")
     damage(*files)
+    code_of(mill).write_text(f"{mill.transform}# Another release.\n")
     assert_refused(mill, *sorted(files))
 
     request = RunRequest(role="rebuild", by="ada", reason="damaged state")
@@ -103,6 +160,17 @@ def test_a_rebuild_mends_damaged_state(mill: Actions) -> None:
     assert_goes_on(mill, "rebuild")
 
     mill.arrive_hours(4)
+    assert_goes_on(mill)
+
+
+def test_state_whose_input_is_gone_is_refused_by_its_file(mill: Actions) -> None:
+    (file,) = state_files(mill, "1/2.changelog")
+    remove(file)
+    read = Ledger(mill.layout, FIRST_GENERATION).batches()[2].inputs[0].on_disk
+    away = read.rename(mill.home / "away.json")
+    assert_refused(mill, file)
+
+    away.rename(read)
     assert_goes_on(mill)
 
 

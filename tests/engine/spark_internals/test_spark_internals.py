@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from tidemill.engine.session import NOISY
 from tidemill.engine.spark_internals.active_session import activate
 from tidemill.engine.spark_internals.batch_boundary import BatchBoundary
+from tidemill.engine.spark_internals.call_sites import calls_noted
 from tidemill.engine.spark_internals.catalyst import Catalyst
 from tidemill.engine.spark_internals.class_lookups import CLASSES, SHORT, keep_classes
 from tidemill.engine.spark_internals.empty_frame import empty_frame
@@ -33,6 +34,7 @@ from tidemill.engine.spark_internals.plan import (
     optimised,
     parsed_expression,
 )
+from tidemill.engine.spark_internals.plan_outline import outlined
 from tidemill.engine.spark_internals.python_function import python_function, python_udfs
 from tidemill.engine.spark_internals.query_state import (
     at_work,
@@ -42,7 +44,7 @@ from tidemill.engine.spark_internals.query_state import (
 from tidemill.engine.spark_internals.query_state import explained as explained_query
 from tidemill.engine.spark_internals.read_files_once import read_files_once
 from tidemill.engine.spark_internals.scratch_session import ScratchSession
-from tidemill.engine.spark_internals.streaming_check import check_streaming
+from tidemill.engine.spark_internals.streaming_check import check_streaming, goes_row_by_row
 
 
 @pytest.fixture
@@ -69,6 +71,49 @@ def test_the_class_of_a_node_is_asked_for_once(
     first = kind(plan)
     monkeypatch.setattr(plan, "getClass", None)
     assert (first, kind(plan)) == ("Filter", "Filter")
+
+
+@pytest.mark.parametrize(
+    ("column", "facts"),
+    [
+        ("DATE'2026-03-01'", ("Literal", "date", True, True, "DATE'2026-03-01'")),
+        ("CAST('12:30' AS timestamp)", ("Cast", "timestamp", True, True, None)),
+        ("rand(1) + n", ("Add", "double", False, False, None)),
+        ("named_struct('two\twords\nmore', n)", ("CreateNamedStruct", None, True, False, None)),
+    ],
+)
+def test_an_outline_tells_what_the_plan_tells(
+    stream: DataFrame, column: str, facts: tuple[str, str | None, bool, bool, str | None]
+) -> None:
+    frame = stream.select("n", F.expr(column).alias("made")).where("made IS NOT NULL")
+    known = [*nodes(outlined(frame))]
+    for told, node in zip(known, nodes(analysed(frame)), strict=True):
+        assert (told.isStreaming(), kind(told)) == (node.isStreaming(), kind(node))
+        assert told.original.fastEquals(node)
+    made = known[1].expressions()[1].children()[0]
+    context = made.origin().context()
+    text = None if context is None or facts[-1] is None else context.fragment()
+    kinds = None if facts[1] is None else made.dataType().catalogString()
+    assert (kind(made), kinds, made.deterministic(), made.foldable(), text) == facts
+    assert made.original.prettyName() == made.prettyName()
+
+
+def test_an_outline_has_what_has_no_type_too(stream: DataFrame) -> None:
+    ranked = stream.select(F.expr("row_number() OVER (PARTITION BY n ORDER BY n)"))
+    parts = [part for node in nodes(outlined(ranked)) for part in node.expressions()]
+    assert "WindowSpecDefinition" in [kind(node) for part in parts for node in nodes(part)]
+
+
+def test_only_a_users_calls_are_noted_by_file_and_line(numbers: DataFrame) -> None:
+    def lines_of(*, noted: bool) -> list[str]:
+        with calls_noted(noted):
+            divided = numbers.select(F.col("n") / F.lit(0))
+        with pytest.raises(PySparkException) as failed:
+            divided.collect()
+        return [str(context.callSite()) for context in failed.value.getQueryContext()]
+
+    assert [Path(__file__).name in line for line in lines_of(noted=True)] == [True]
+    assert not any(Path(__file__).name in line for line in lines_of(noted=False))
 
 
 def test_a_class_that_is_kept_is_not_looked_for_again(spark: SparkSession) -> None:
@@ -186,6 +231,19 @@ def test_spark_plans_a_stream_before_its_query_starts(stream: DataFrame) -> None
     check_streaming(stream.join(other, F.expr("n = m")), "append")
     with pytest.raises(AnalysisException):
         check_streaming(stream.join(other, F.expr("n < m")), "append")
+
+
+@pytest.mark.parametrize(
+    ("made", "by_row"),
+    [("n + 1", True), ("(SELECT max(id) FROM range(9)) + n", False), ("twice(n)", False)],
+)
+def test_what_the_planner_may_refuse_does_not_go_row_by_row(
+    spark: SparkSession, made: str, by_row: bool
+) -> None:
+    stream = spark.readStream.format("rate").load().withColumnRenamed("value", "n")
+    spark.udf.register("twice", lambda n: 2 * n, "int")
+    assert goes_row_by_row(stream.selectExpr(f"{made} AS made").where("made > 1")) == by_row
+    assert not goes_row_by_row(stream.groupBy("n").count())
 
 
 def test_a_new_session_is_the_active_one_of_its_thread(spark: SparkSession) -> None:

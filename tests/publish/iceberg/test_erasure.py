@@ -14,7 +14,8 @@ from tests.support.histories.history_builder import History, row
 from tests.support.iceberg_catalogue import Catalogue
 from tidemill.contract.report import Outcome
 from tidemill.publish.erased_rows import ErasedRows
-from tidemill.publish.iceberg.erasure import RowsKept, TableErasure
+from tidemill.publish.iceberg.earlier import EarlierSnapshots, RowsKept
+from tidemill.publish.iceberg.erasure import TableErasure
 from tidemill.publish.target_heads import verify_target
 from tidemill.steps.upkeep.erase.condition import Condition
 from tidemill.steps.upkeep.erase.erase import erase
@@ -95,12 +96,16 @@ def test_files_of_another_engine_are_written_again(past: History, catalogue: Cat
     assert {*catalogue.home.rglob("*.parquet")} == catalogue.files()
 
 
-@pytest.mark.parametrize("at", ["forget", "commit"])
+@pytest.mark.parametrize(
+    ("part", "at"),
+    [(EarlierSnapshots, "remove"), (TableErasure, "commit")],
+    ids=["remove", "commit"],
+)
 def test_an_interrupted_one_is_finished(
-    past: History, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, at: str
+    past: History, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, part: type, at: str
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(TableErasure, at, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(part, at, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             erased(past)
     erased(past)

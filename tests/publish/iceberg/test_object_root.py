@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import pytest
 
+from tests.faults.pasts import begin_erasure, read_again
 from tests.servers.s3 import LOGIN, PASSWORD, REGION, S3
 from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import History, row
@@ -17,6 +18,8 @@ from tests.support.iceberg_catalogue import Catalogue
 from tests.support.s3_root import new_root
 from tidemill.contract.objects.object_path import path_of
 from tidemill.contract.report import Outcome
+from tidemill.steps.upkeep.erase.condition import Condition
+from tidemill.steps.upkeep.erase.erase import erase
 from tidemill.storage.root_identity import initialise, register
 
 SECOND = date(2024, 1, 2)
@@ -84,3 +87,23 @@ def test_upserts_are_files_of_the_tables_own_storage(
     assert history.publish().outcome is Outcome.DONE
     assert sorted(catalogue.rows("action", "count")) == [("close", 1), ("open", 4)]
     assert all("/lake/" in str(file) for file in catalogue.files())
+
+
+def test_what_was_read_again_without_a_person_leaves_no_object_of_before(
+    tmp_path: Path, bucket: str, s3: S3, catalogue: Catalogue
+) -> None:
+    more = f"{MORE}\ngate: {{suite: none, rejected: {{hold_above: 0.5}}}}"
+    history = born(NetHistory(tmp_path, more=more, bucket=bucket))
+    history.pipeline.transform_file.parent.mkdir(parents=True)
+    history.pipeline.transform_file.touch()
+    stored = s3.buckets / path_of(bucket).bucket
+    history.increment([count("open", 1, 3), count("close", 1, 1)])
+    assert history.publish().outcome is Outcome.DONE
+    before = [one for one in stored.rglob("*") if one.name.endswith((".parquet", ".avro"))]
+    assert any(one.is_relative_to(stored / "lake") for one in before)
+    of_person = Condition({"customer": ("ann@example.org",)}, sources=("orders",))
+    begin_erasure(history, of_person)
+    read_again(history, [count("open", 1, 2)])
+    plan = erase(history.run("again"), of_person, by="ann", reason="a request")
+    assert (catalogue.rows("action", "count").total(), plan.unnamed) == (1, ())
+    assert [one for one in before if one.exists()] == []

@@ -17,7 +17,7 @@ from tests.support.avro_file import write_avro
 from tests.support.histories.history_builder import History, rows
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
-from tidemill.sources.files.problems import problems_of_content
+from tidemill.sources.files.content_problems import problems_of_content
 from tidemill.sources.kinds import open_source
 from tidemill.sources.probe import inspect, report_sources
 from tidemill.sources.probe_result import ProbeResult

@@ -12,7 +12,8 @@ import pytest
 from tests.support.histories.history_builder import History, rows
 from tests.support.histories.spark_log_builder import write_commit
 from tidemill.generations.verify import open_generation
-from tidemill.sources.files.problems import InputChanged, InputOfOtherSchema, InputRedelivered
+from tidemill.sources.files.content_problems import InputOfOtherSchema
+from tidemill.sources.files.problems import InputChanged, InputRedelivered
 from tidemill.sources.probe import probe_sources, report_sources
 from tidemill.sources.probe_result import refuse_held
 

@@ -11,12 +11,12 @@ from confluent_kafka import Consumer
 
 from tests.servers.kafka import Broker
 from tests.servers.ports import free_ports
+from tests.support.batches import batch_of
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tests.support.processes import wait_for
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Applied, Event, Journal, Withdrawal
-from tidemill.ledger.batch import Batch
 from tidemill.ledger.run_kinds import EventKind
 from tidemill.sources.kafka.consumer_group import commit_published
 from tidemill.storage import documents
@@ -39,23 +39,7 @@ class Published:
     def batch(self, number: int, generation: str = FIRST_GENERATION) -> None:
         offsets = {self.mill.topic: {"0": 10 * (number + 1), "1": 5}}
         folder = self.mill.layout.ledger(generation)
-        batch = Batch(
-            generation=generation,
-            batch=number,
-            offsets={"orders": offsets},
-            inputs=(),
-            outputs=(),
-            rows_in=None,
-            rows=0,
-            rejected=0,
-            watermark_before_ms=0,
-            watermark_after_ms=0,
-            start=1,
-            run_id="r",
-            spec_hash="s",
-            code_hash="c",
-            committed=NOW,
-        )
+        batch = batch_of(number, generation=generation, offsets={"orders": offsets}, committed=NOW)
         documents.put_if_absent(folder / f"{number:06d}.json", batch)
 
     def event(

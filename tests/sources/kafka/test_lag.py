@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tests.support.batches import batch_of
 from tidemill.contract.layout import Layout
 from tidemill.ledger.batch import Batch
 from tidemill.sources.falling_behind import RUNS
@@ -22,23 +23,7 @@ def arrivals(hour: int, end: int, read: int) -> Arrivals:
 
 def batch(start: int, minutes: int) -> Batch:
     """The last batch of the run that began at an hour, so many minutes later."""
-    return Batch(
-        generation="live-0001",
-        batch=start,
-        offsets={},
-        inputs=(),
-        outputs=(),
-        rows_in=None,
-        rows=0,
-        rejected=0,
-        watermark_before_ms=0,
-        watermark_after_ms=0,
-        start=start,
-        run_id="r",
-        spec_hash="s",
-        code_hash="c",
-        committed=BORN + timedelta(hours=start, minutes=minutes),
-    )
+    return batch_of(start, start=start, committed=BORN + timedelta(hours=start, minutes=minutes))
 
 
 def test_runs_that_leave_more_each_time_fall_behind() -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.batches import batch_of
 from tests.support.delta_orders import DDL, DeltaOrders
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.remedies import carry_out
-from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_changes import HistoryExpired, files_at
 from tidemill.ledger.batch import Batch
 from tidemill.sources.kinds import open_source
@@ -42,23 +42,7 @@ def source(home: Path, **more: Any) -> OpenSource[Any]:
 
 def read_until(table: DeltaOrders, version: int) -> Batch:
     """A batch that has read the table up to a version."""
-    return Batch(
-        generation=FIRST_GENERATION,
-        batch=0,
-        offsets={"orders": {table.id: {"0": version + 1}}},
-        inputs=(),
-        outputs=(),
-        rows_in=1,
-        rows=1,
-        rejected=0,
-        watermark_before_ms=0,
-        watermark_after_ms=0,
-        start=1,
-        run_id="run",
-        spec_hash="",
-        code_hash="",
-        committed=datetime(2026, 3, 1, tzinfo=UTC),
-    )
+    return batch_of(0, offsets={"orders": {table.id: {"0": version + 1}}}, rows_in=1, rows=1)
 
 
 def held(found: ProbeResult) -> str | None:

@@ -11,7 +11,7 @@ from tests.steps.decisions.test_named_fork import NEW, WHO, filled, forked
 from tests.support.histories.history_builder import History
 from tests.support.kills.killed_step import killed_at
 from tests.support.remedies import carry_out
-from tests.support.s3_root import new_root
+from tests.support.s3_root import history_in_bucket
 from tidemill.contract.report import Report
 from tidemill.generations.verify import open_generation
 from tidemill.journal.takeovers import read_takeovers
@@ -19,23 +19,20 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.steps.decisions import named_fork_place as place
 from tidemill.steps.decisions.drop import drop
 from tidemill.steps.decisions.named_fork import named_fork
+from tidemill.steps.decisions.relocate import relocate
 from tidemill.steps.decisions.rename import NameTaken
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.steps.upkeep.old_documents import half_forks
 from tidemill.storage.lease import hold
 from tidemill.storage.relocations import RelocationUnfinished
-from tidemill.storage.root_identity import initialise
 from tidemill.storage.run_context import RunContext
 
 
 @pytest.fixture
 def past(tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch) -> History:
     """Two published increments, and one that is held."""
-    history = History(tmp_path, bucket=new_root(s3, monkeypatch))
-    for name, value in history.environ.items():
-        monkeypatch.setenv(name, value)
-    initialise(history.root, environ={})
+    history = history_in_bucket(tmp_path, s3, monkeypatch)
     return filled(history)
 
 
@@ -89,6 +86,8 @@ def test_half_copied_it_is_refused_to_its_runs_and_finished_by_the_next(
         hold(forked(past).layout.lease, step="ingest", run_id="x"),
     ):
         raise AssertionError
+    with pytest.raises(RelocationUnfinished):
+        relocate(forked(past), "relocate")
     # It is needed still.
     assert [*half_forks(past.layout)] == []
     carry_out(past, refused["remedy"], "checkpoint fork")

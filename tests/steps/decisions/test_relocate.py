@@ -165,6 +165,20 @@ def test_half_done_it_is_refused_to_everybody_else_and_finished_by_the_next(
     assert moved.ids() == [1, 2, 3]
 
 
+def test_a_root_in_a_folder_of_any_name_is_refused_half_done(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past(history)
+    (history.home / "My Disk").mkdir()
+    moved = move(history, "My Disk/moved")
+    moved.relocate()
+    further = Moved(history, moved.root.rename(history.home / "further"))
+    with killed_after(monkeypatch, 1):
+        further.relocate()
+    with pytest.raises(RelocationUnfinished):
+        open_generation(further.pipeline)
+
+
 def test_a_root_that_is_moved_once_more_half_done_is_relocated_there(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:

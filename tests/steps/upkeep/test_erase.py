@@ -56,7 +56,11 @@ def said(person: str) -> str:
 @pytest.fixture
 def past(tmp_path: Path) -> RolledHistory:
     """Three increments over two days, the last one held; a person is in each of them."""
-    history = RolledHistory(tmp_path / "pipeline", more=BOTH)
+    return filled(RolledHistory(tmp_path / "pipeline", more=BOTH))
+
+
+def filled(history: RolledHistory) -> RolledHistory:
+    """Let a pipeline have that past."""
     history.pipeline.transform_file.parent.mkdir(parents=True, exist_ok=True)
     history.pipeline.transform_file.write_text("def transform(orders): ...\n")
     history.increment([row(1), row(2, text=PERSON), row(3, SECOND)], [reject(said(PERSON))])
@@ -304,7 +308,7 @@ def test_what_is_left_is_named_and_everybody_stays_refused(
         return find(*arguments)  # type: ignore[arg-type]
 
     plan = plan_erase(past.pipeline, told())
-    monkeypatch.setattr("tidemill.steps.upkeep.erase.erase.plan_erase", lambda *_: plan)
+    monkeypatch.setattr("tidemill.steps.upkeep.erase.erase.plan_erase", lambda *_, **__: plan)
     monkeypatch.setattr("tidemill.steps.upkeep.erase.erase.find", found_then_written)
     with pytest.raises(NotErased) as refused:
         erased(past)

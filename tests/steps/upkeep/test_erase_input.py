@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.pasts import begin_erasure, read_again
+from tests.faults.pasts import begin_erasure, killed, read_again
 from tests.support.histories.generation_builder import made_again
 from tests.support.histories.history_builder import History, reject, row
 from tests.support.table_reader import tree
@@ -22,7 +22,7 @@ from tidemill.steps.upkeep.erase.erase import OtherRowsRemain, erase
 from tidemill.steps.upkeep.erase.of_sources import SourceUnclear, read_condition
 from tidemill.steps.upkeep.erase.parse_condition import ConditionUnsupported
 from tidemill.steps.upkeep.erase.plan import ErasePlan, OtherErasureUnfinished, plan_erase
-from tidemill.steps.upkeep.erase.rebuild import ErasureHeld
+from tidemill.steps.upkeep.erase.rebuild import ErasureHeld, ErasureInputLost
 from tidemill.steps.upkeep.erase.row_file import NotErasable
 from tidemill.storage.erasures import ErasureUnfinished, read_erasures, unfinished_erasure
 
@@ -38,6 +38,16 @@ sources:
     path: /in
     schema: "id string, who string, born date, at timestamp"
 event_time: {column: at}
+"""
+TOPIC = """\
+sources:
+  orders: {kind: kafka, subscribe: o, value: {schema: "id bigint"}, include: {key: buyer}}
+  clicks:
+    kind: kafka
+    subscribe: c
+    value:
+      format: avro
+      schema: '{"type": "record", "name": "Click", "fields": [{"name": "who", "type": "string"}]}'
 """
 
 
@@ -89,6 +99,24 @@ def test_columns_of_several_sources_need_their_names(two_sources: History) -> No
     assert read(two_sources, "who = 'ann'", "clicks", "orders").sources == ("clicks", "orders")
 
 
+def test_columns_of_a_topic_name_it(past: History) -> None:
+    past.project.spec(past.name).write_text(TOPIC)
+    assert read(past, "buyer = 'ann' AND id = 5").sources == ("orders",)
+    assert read(past, "who = 'ann'").sources == ("clicks",)
+
+
+def test_sources_without_files_that_rows_came_from_are_named(tmp_path: Path) -> None:
+    history = History(tmp_path / "pipeline")
+    history.increment([row(1), row(2, text=PERSON)])
+    history.publish()
+    history.project.spec(history.name).write_text(TOPIC)
+    assert plan_erase(history.pipeline, Condition({"text": (PERSON,)})).origins == (
+        "orders",
+        "clicks",
+    )
+    assert plan_erase(history.pipeline, Condition({"text": ("nobody",)})).origins == ()
+
+
 @pytest.mark.parametrize(
     ("where", "sources"), [("text = 'ann'", ()), ("who = 'ann'", ("orders", "visits"))]
 )
@@ -123,9 +151,8 @@ def test_rows_of_the_table_do_not_tell_what_went_into_state(past: History) -> No
     [
         "{kind: kafka, topic: t, conn_id: k}",
         "{kind: python, target: 'own:Own'}",
-        "{kind: iceberg, table: sales.orders, conn_id: lake}",
     ],
-    ids=["kafka", "python", "iceberg"],
+    ids=["kafka", "python"],
 )
 def test_targets_that_keep_more_than_their_newest_rows_are_refused(
     past: History, target: str
@@ -160,9 +187,26 @@ def test_columns_that_partition_the_table_are_refused(past: History, cut: str) -
     assert reasons(past) == ("output.partition_by.day is made of text",)
 
 
-def test_input_that_is_gone_is_refused(past: History) -> None:
+@pytest.mark.parametrize("file", ["f0000.csv", "f0001.csv"], ids=["published", "held"])
+def test_input_that_is_gone_is_refused(past: History, file: str) -> None:
+    (past.inputs / file).unlink()
+    assert file in reasons(past)[0]
+    accepted = plan_erase(past.pipeline, OF_ORDERS, accept_loss=True)
+    assert [phrase for phrase in accepted.phrases() if file in phrase]
+
+
+def test_input_that_goes_meanwhile_is_lost_only_as_a_person_accepts(
+    past: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_erasure(past, OF_ORDERS)
     (past.inputs / "f0000.csv").unlink()
-    assert reasons(past)
+    with pytest.raises(ErasureInputLost) as refused:
+        erased(past)
+    assert "--accept-loss" in refused.value.remedy
+    monkeypatch.setattr("tidemill.steps.decisions.rebuild.fill_generation", killed)
+    # It begins to read.
+    with pytest.raises(KeyboardInterrupt):
+        erased(past, accept_loss=True)
 
 
 def test_what_was_computed_again_has_to_be_decided_on_first(past: History) -> None:

@@ -15,6 +15,7 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.relocate import RelocationPlan, relocate
 from tidemill.steps.parts.run import perform
 from tidemill.steps.publish import publish
+from tidemill.storage.folders import rename_folder
 from tidemill.storage.run_context import RunContext
 
 
@@ -51,7 +52,9 @@ class Moved(Seen):
 
 def move(history: History, name: str = "moved") -> Moved:
     """Move the root beside where it is."""
-    return Moved(history, history.root.rename(history.home / name))
+    to = (history.root.parent if history.bucket else history.home) / name
+    rename_folder(history.root, to)
+    return Moved(history, to)
 
 
 def fields_of_entries(sink: Path) -> dict[str, list[dict[str, Any]]]:
@@ -64,6 +67,6 @@ def fields_of_entries(sink: Path) -> dict[str, list[dict[str, Any]]]:
         for one in fields:
             head, found, one["path"] = one["path"].partition(f"{sink.parent.name}/{sink.name}/")
             assert found
-            assert head.startswith("file:///")
+            assert head.startswith(("file:///", "s3a://"))
         entries[file.name] = fields
     return entries

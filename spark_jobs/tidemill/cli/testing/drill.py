@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,11 +13,11 @@ from typer import Exit, Option
 from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode
-from tidemill.spec.object_root import disk_only
 
 if TYPE_CHECKING:
     from tidemill.steps.read_only.drill.drill import Comparison
     from tidemill.steps.read_only.drill.killed_run import Kill
+    from tidemill.steps.read_only.drill.scratch_copy import ScratchCopy
 
 Into = Annotated[
     Path | None,
@@ -43,7 +42,6 @@ Limit = Annotated[int, Option("--limit", min=1, help="Most rows of a difference 
 SEEDS = 10_000
 
 
-@disk_only("Drill the pipeline below a root on a disk: set TIDEMILL_ROOT to an empty folder.")
 def drill(
     name: PipelineName,
     kills: Kills = 3,
@@ -56,7 +54,7 @@ def drill(
 ) -> None:
     """Kill runs of a pipeline's copy, and show that it publishes the same rows; needs Spark.
 
-    The copy has a root and links to input files of its own, and runs on this machine: once without
+    The copy has roots and links to input files of its own, and runs on this machine: once without
     kills, once with SIGKILLs at chosen moments, each followed by a retry and no repair. The real
     root, input, targets and topics stay untouched. Ends with exit code 1 where the tables differ.
 
@@ -82,13 +80,18 @@ def drill(
         )
     equal = all(one.equal for one in tables)
     if equal and into is None:
-        shutil.rmtree(folder)
+        copy.remove()
     if json:
         document = _document(found, tables)
-        more = {"folder": folder if folder.exists() else None, "left_out": copy.left_out}
+        stays = folder.exists()
+        more = {
+            "folder": folder if stays else None,
+            "roots": copy.roots if stays else None,
+            "left_out": copy.left_out,
+        }
         screen.document({"pipeline": name, "seed": seed, "equal": equal, **document, **more})
     else:
-        _show(screen, tables, folder)
+        _show(screen, tables, copy)
     raise Exit(int(ExitCode.DONE if equal else ExitCode.FAILED))
 
 
@@ -124,7 +127,7 @@ def _document(kills: Sequence[Kill], tables: Sequence[Comparison]) -> dict[str, 
     return {"kills": [asdict(kill) for kill in kills], "tables": shown}
 
 
-def _show(screen: Screen, tables: Sequence[Comparison], folder: Path) -> None:
+def _show(screen: Screen, tables: Sequence[Comparison], copy: ScratchCopy) -> None:
     for one in tables:
         rows = counted(one.rows, "row")
         screen.line(
@@ -146,4 +149,4 @@ def _show(screen: Screen, tables: Sequence[Comparison], folder: Path) -> None:
             ),
         )
     if differing:
-        screen.line(f"The copy with both runs stays in {folder}.")
+        screen.line(f"The copy stays in {copy.folder}, with both runs in {copy.roots}.")

@@ -11,7 +11,6 @@ from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.cli.upkeep.options import Apply
 from tidemill.cli.write_rule import show_dry_run
 from tidemill.contract.counted import counted
-from tidemill.spec.object_root import disk_only
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.run_context import RunContext
 
@@ -51,9 +50,6 @@ Sources = Annotated[
 ]
 
 
-@disk_only(
-    "Files of a bucket are not written again: drop the pipeline with its table, and rebuild."
-)
 def erase(
     name: PipelineName,
     where: Where,
@@ -62,6 +58,14 @@ def erase(
     source: Sources = None,
     release: Annotated[
         bool, Option("--release", help="Publish what was read again though the gate holds it.")
+    ] = False,
+    accept_loss: Annotated[
+        bool,
+        Option(
+            "--accept-loss",
+            help="Read again without what the sources no longer hold, or cannot be asked for: its "
+            "rows leave the table too.",
+        ),
     ] = False,
     by: By = None,
     apply: Apply = False,
@@ -88,13 +92,15 @@ def erase(
     screen, pipeline = Screen(json), open_pipeline(name)
     condition = read_condition(pipeline, where, value or (), source or ())
     if not apply:
-        plan = plan_erase(pipeline, condition)
+        plan = plan_erase(pipeline, condition, accept_loss=accept_loss)
         show_dry_run(screen, [*plan.phrases(), *_left(plan)], **plan.as_dict())
         return
     run = RunContext(pipeline, manual_run_id("erase"), screen.problem)
     if condition.sources:
         keep_spark_log(run)
-    done = erase_step(run, condition, by=decider(by), reason=reason, release=release)
+    done = erase_step(
+        run, condition, by=decider(by), reason=reason, release=release, accept_loss=accept_loss
+    )
     what = f"{counted(done.rows, 'row')} and {done.rejected:,} rejected ones are erased"
     if done.rebuilds:
         what = f"all input was read again without the rows of {', '.join(condition.sources)}"
@@ -112,5 +118,12 @@ def _left(plan: "ErasePlan") -> Iterator[str]:
     if plan.inputs.gone:
         gone = counted(plan.inputs.gone, "input file")
         yield f"look for the rows in {gone} that they were read from, wherever these are now"
-    for source in plan.condition.sources:
+    if plan.versions:
+        yield (
+            f"delete the older versions of the objects below {plan.layout.home}, which the bucket "
+            "keeps: they hold the rows"
+        )
+    for file in plan.unnamed:
+        yield f"see that {file} goes: no snapshot names it, and a killed commit may have left it"
+    for source in plan.origins:
         yield f"look for the rows in the input of {source}, which is not Tidemill's"

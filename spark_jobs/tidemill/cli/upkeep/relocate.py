@@ -13,8 +13,8 @@ from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, Screen
 from tidemill.cli.upkeep.options import Apply, Every, chosen_of
 from tidemill.contract.counted import bytes_in_words, counted
-from tidemill.spec.object_root import disk_only
 from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.root import ROOT, root
 
 if TYPE_CHECKING:
     from tidemill.steps.decisions.copy_pipelines import CopyPlan
@@ -27,15 +27,11 @@ Names = Annotated[
     ),
 ]
 CopyTo = Annotated[
-    Path | None,
-    Option("--copy-to", metavar="DIR", help="Copy them below another root, and relocate these."),
+    str | None,
+    Option("--copy-to", metavar="ROOT", help="Copy them below another root, and relocate these."),
 ]
 
 
-@disk_only(
-    "Paths of a bucket cannot be rewritten: copy the objects with the tools of the store, and "
-    "rebuild the pipelines there."
-)
 def relocate(
     names: Names = None,
     every: Every = False,
@@ -45,8 +41,8 @@ def relocate(
 ) -> None:
     """Rewrite the absolute paths of a root that was moved; shown first, and done with --apply.
 
-    Move the folder, set TIDEMILL_ROOT to where it is now, and relocate its pipelines. With
-    --copy-to nothing is moved: the pipelines are copied below another root for a test.
+    Move the folder or the objects, set TIDEMILL_ROOT to where they are now, and relocate its
+    pipelines. With --copy-to nothing is moved: they are copied below another root for a test.
 
     Examples:
       tidemill relocate --all
@@ -58,11 +54,16 @@ def relocate(
     if copy_to is None:
         found = [_moved(screen, one, apply=apply) for one in chosen]
     else:
-        found = _copied(screen, chosen, copy_to.absolute(), apply=apply)
+        found = _copied(screen, chosen, _place(copy_to), apply=apply)
     if not apply and any(one["needed"] for one in found):
         screen.line("nothing was written: --apply does it")
     if json:
         screen.document({"applied": apply, "pipelines": found})
+
+
+def _place(given: str) -> Path:
+    """A folder as it is given, or a root in an object store."""
+    return root({ROOT: given}) if "://" in given else Path(given).absolute()
 
 
 def _moved(screen: Screen, pipeline: Pipeline, *, apply: bool) -> dict[str, Any]:

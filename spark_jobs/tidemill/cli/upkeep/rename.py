@@ -15,13 +15,11 @@ from tidemill.contract.counted import counted
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.spec.catalog import find
-from tidemill.spec.object_root import disk_only
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 
 NewName = Annotated[str, Argument(metavar="NEW", help="The new name.", show_default=False)]
 
 
-@disk_only("Keep the name; a bucket has no folder that could be renamed in one call.")
 def rename(name: PipelineName, new: NewName, apply: Apply = False, json: Json = False) -> None:
     """Give a pipeline another name: folder, checkpoint, books and tables go on under it.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import urlsplit
 
 import obstore
 from obstore.exceptions import (
@@ -26,6 +27,7 @@ from tidemill.contract.objects.errors import (
     ObjectStoreRefuses,
     ObjectStoreUnreachable,
 )
+from tidemill.contract.objects.folder_marker import marker_settings
 from tidemill.contract.objects.found_object import FoundObject
 
 if TYPE_CHECKING:
@@ -58,16 +60,16 @@ class ObjectClient:
         self.field = field
         self._login = login
         self.settings: dict[str, Any] = store_settings(login) if login else {}
-        endpoint = self.settings.get("endpoint") or self.settings.get("base_url") or ""
+        self.store = self._store_with(self.settings)
+
+    def _store_with(self, settings: Any) -> Any:
+        endpoint = settings.get("endpoint") or settings.get("base_url") or ""
         plain = str(endpoint).startswith("http://")
         options: ClientConfig = {**TIMES, "allow_http": plain}
-        settings: Any = self.settings
-        self.store: Any = from_url(
-            url, config=settings, client_options=options, retry_config=RETRIES
-        )
+        return from_url(self.url, config=settings, client_options=options, retry_config=RETRIES)
 
     def objects(self, folder: str = "") -> list[FoundObject]:
-        """Every object below a folder, in the store's order.
+        """Every object below a folder, in the store's order; markers of folders without a slash.
 
         Raises:
             ObjectStoreUnreachable: the store does not answer; transient.
@@ -86,7 +88,9 @@ class ObjectClient:
         """
         with self.errors():
             found = obstore.list_with_delimiter(self.store, folder or None)
-        return list(found["common_prefixes"]), [_found(one) for one in found["objects"]]
+        objects = (_found(one) for one in found["objects"])
+        # The folder's own marker would be one of them.
+        return list(found["common_prefixes"]), [one for one in objects if one.key != folder]
 
     def holds(self, folder: str) -> bool:
         """Whether there is an object below a folder; one request.
@@ -199,6 +203,14 @@ class ObjectClient:
         if keys:
             with self.errors("delete"):
                 obstore.delete(self.store, keys)
+
+    def delete_markers(self, folders: list[str]) -> None:
+        """Remove the markers of folders in a bucket of S3; raises as `delete`."""
+        bucket = urlsplit(self.url).netloc
+        for folder in folders:
+            with self.errors("delete"):
+                settings = marker_settings(self.settings, bucket, folder)
+                obstore.delete(self._store_with(settings), "")
 
     @contextmanager
     def errors(self, doing: str = "read") -> Iterator[None]:

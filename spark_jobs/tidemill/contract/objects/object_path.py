@@ -172,7 +172,7 @@ class ObjectPath(PosixPath):
             FileNotFoundError: there is no such folder.
         """
         folders, objects = self.client.names(self.key)
-        if not folders and not objects:
+        if not folders and not objects and not self.is_dir():
             raise FileNotFoundError(2, "No such folder", str(self))
         for folder in folders:
             yield self._at(folder), _FOLDER
@@ -195,8 +195,8 @@ class ObjectPath(PosixPath):
         """All objects below it, and what the listing says of each."""
         for one in self.client.objects(self.key):
             path = self._at(one.key)
-            # Hadoop marks a folder by an empty object whose key ends in a slash.
-            if one.size or path.is_file():
+            # An empty object may be the marker of a folder.
+            if one.size or (path != self and path.is_file()):
                 yield path, _stat_of(one)
 
     def walk(self, *_: Any, **__: Any) -> Iterator[tuple[ObjectPath, list[str], list[str]]]:
@@ -332,8 +332,14 @@ class ObjectPath(PosixPath):
         self.client.delete([self.key])
 
     def remove_all(self) -> None:
-        """Remove every object below it."""
-        self.client.delete([one.key for one in self.client.objects(self.key)])
+        """Remove every object below it, and the markers of folders."""
+        found = self.client.objects(self.key)
+        self.client.delete([one.key for one in found])
+        if any(not one.size for one in found):
+            # What is listed now is a marker, or was written meanwhile and is left alone. A marker
+            # without a name would be the bucket itself.
+            left = self.client.objects(self.key)
+            self.client.delete_markers([one.key for one in left if one.key and not one.size])
 
     def _at(self, key: str) -> ObjectPath:
         """Another path in the same bucket."""

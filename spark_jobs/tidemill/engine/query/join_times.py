@@ -17,6 +17,7 @@ from tidemill.contract.errors import SpecError
 from tidemill.engine.query.pipeline_class import WATERMARK, keeps_state, metadata
 from tidemill.engine.spark_internals.join_state import JoinedOn, dropped_up_to, inexact, joined_on
 from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, optimised
+from tidemill.engine.spark_internals.plan_outline import outlined
 
 # Milliseconds. Spark keeps a row one millisecond longer for `<=` than for `<`.
 _AT_THE_WATERMARK = -1
@@ -107,9 +108,9 @@ def refuse_early_drops(rows: DataFrame, path: Path) -> None:
         JoinTimeUnwatermarked: there is one whose condition is over another time.
         JoinBoundInexact: there is one whose condition Spark computes otherwise for its state.
     """
-    session, plan = rows.sparkSession, analysed(rows)
-    if not any(map(_joins_streams, nodes(plan))):
+    if not any(map(_joins_streams, nodes(outlined(rows)))):
         return
+    session, plan = rows.sparkSession, analysed(rows)
     # Spark decides by the optimised plan, which may lack columns and have more conditions.
     for join in filter(_joins_streams, nodes(optimised(session, plan))):
         for early in _drops_early(session, join):

@@ -6,7 +6,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from tidemill.contract.pipeline_class import PipelineClass
-from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
+from tidemill.engine.spark_internals.plan import items, kind, nodes
+from tidemill.engine.spark_internals.plan_outline import outlined
 from tidemill.spec.output import OutputMode
 
 # What Spark marks the attributes of a watermark with, and all that is made of them alone.
@@ -36,7 +37,7 @@ def class_of(transformed: DataFrame, mode: OutputMode) -> PipelineClass:
         mode: In complete every group is kept for ever, whatever its watermark (Structured
             Streaming guide, "Conditions for watermarking to clean aggregation state").
     """
-    streaming = [node for node in nodes(analysed(transformed)) if node.isStreaming()]
+    streaming = [node for node in nodes(outlined(transformed)) if node.isStreaming()]
     if mode is OutputMode.COMPLETE and any(kind(node) in AGGREGATIONS for node in streaming):
         return PipelineClass.UNBOUNDED
     return max(map(_class_of, streaming), key=RANK.index, default=PipelineClass.MAP)
@@ -46,7 +47,7 @@ def state_encoding(transformed: DataFrame) -> str:
     """How Spark encodes the state: as Avro, whose schema may change, where all of it is of a kind
     that Spark can encode so (`transformWithState`).
     """
-    stream_nodes = [node for node in nodes(analysed(transformed)) if node.isStreaming()]
+    stream_nodes = [node for node in nodes(outlined(transformed)) if node.isStreaming()]
     kinds = {kind(node) for node in stream_nodes if keeps_state(node)}
     return "avro" if kinds and kinds <= EVOLVING else "unsaferow"
 
@@ -62,7 +63,7 @@ def below(expressions: Any) -> Iterator[Any]:
     """Every expression with those below it; one that is sorted or counted at once has no order."""
     for expression in items(expressions):
         yield expression
-        collected = expression.children().apply(0) if kind(expression) in ORDERLESS else None
+        collected = items(expression.children())[0] if kind(expression) in ORDERLESS else None
         if collected is not None and kind(collected) == "AggregateExpression":
             yield from below(collected.aggregateFunction().children())
         else:

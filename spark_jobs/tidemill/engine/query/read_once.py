@@ -6,27 +6,26 @@ relation. Put under a common table expression it stands there once: one entry in
 look at what is new, and the optimiser still gives each pass the columns that it asks for.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from tidemill.engine.spark_internals.catalyst import Catalyst
-from tidemill.engine.spark_internals.plan import analysed, items, kind
+from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
+from tidemill.engine.spark_internals.plan_outline import outlined
 
 RELATIONS = frozenset({"StreamingRelation", "StreamingRelationV2"})
 
 
 def read_once(frame: DataFrame) -> DataFrame:
     """The same rows from a plan in which every streaming source stands once."""
-    plan = analysed(frame)
-    names = [_name(relation) for relation in _relations(plan)]
+    names = [_name(relation) for relation in nodes(outlined(frame)) if kind(relation) in RELATIONS]
     if len(names) == len(set(names)):
         return frame
     catalyst = Catalyst(frame.sparkSession)
     shared = _Shared(catalyst)
-    rest = shared.without_relations(plan)
+    rest = shared.without_relations(analysed(frame))
     return catalyst.frame(catalyst.WithCTE(rest, catalyst.seq([*shared.definitions.values()])))
 
 
@@ -54,13 +53,6 @@ class _Shared:
         return self.catalyst.CTERelationRef(
             self.definitions[name].id(), True, relation.output(), True, none, False, none, False
         )
-
-
-def _relations(plan: Any) -> Iterator[Any]:
-    if kind(plan) in RELATIONS:
-        yield plan
-    for child in items(plan.children()):
-        yield from _relations(child)
 
 
 def _name(relation: Any) -> str:

@@ -15,7 +15,8 @@ from tidemill.engine.query.join_times import refuse_early_drops
 from tidemill.engine.query.of_today import GIVE_FORMAT, read_as_of_today
 from tidemill.engine.query.pipeline_class import FIRST_COME, below, state_encoding
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS, converted
-from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
+from tidemill.engine.spark_internals.plan import items, kind, nodes
+from tidemill.engine.spark_internals.plan_outline import outlined
 from tidemill.engine.spark_internals.streaming_check import check_streaming
 from tidemill.spec.output import OutputMode
 from tidemill.toolchain.spark_conf import STATE_ENCODING
@@ -72,7 +73,7 @@ def refuse_unrepeatable(
             time, a limit, a function of the groups of one batch, or an aggregation that depends on
             the order of rows.
     """
-    for node in nodes(analysed(transformed)):
+    for node in nodes(outlined(transformed)):
         streaming = node.isStreaming()
         if streaming:
             _refuse_node(node, path, mode)
@@ -162,7 +163,7 @@ def refuse_endless(rows: DataFrame, path: Path) -> None:
     Raises:
         TriggerEndless: it keeps state by the clock.
     """
-    for clock in filter(None, map(_clock_of, nodes(analysed(rows)))):
+    for clock in filter(None, map(_clock_of, nodes(outlined(rows)))):
         raise TriggerEndless(
             f"{path}: the transform keeps state by the clock ({clock}), for which Spark makes one "
             "batch after the other: trigger available_now would never end.",
@@ -205,7 +206,7 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
 
 
 def _refuse_python_aggregates(rows: DataFrame, path: Path) -> None:
-    for node in nodes(analysed(rows)):
+    for node in nodes(outlined(rows)):
         if not (node.isStreaming() and kind(node) == "Aggregate"):
             continue
         for expression in below(node.expressions()):

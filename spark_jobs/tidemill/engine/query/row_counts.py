@@ -11,12 +11,13 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
+from tidemill.engine.spark_internals.plan import items, kind, nodes
+from tidemill.engine.spark_internals.plan_outline import outlined
 
 
 def reads_for_a_sample(transformed: DataFrame) -> bool:
     """Whether Spark reads the input once more, for a sample of what a transform makes of it."""
-    return any(node.isStreaming() and _by_range(node) for node in nodes(analysed(transformed)))
+    return any(node.isStreaming() and _by_range(node) for node in nodes(outlined(transformed)))
 
 
 def _by_range(node: Any) -> bool:

@@ -23,6 +23,7 @@ from tidemill.engine.query.file_columns import METADATA
 from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
 from tidemill.engine.spark_errors import said
+from tidemill.engine.spark_internals.call_sites import calls_noted
 from tidemill.engine.spark_internals.plan import analysed, items
 from tidemill.spec.model import is_engine_column
 from tidemill.spec.spec import Spec
@@ -123,7 +124,8 @@ def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -
     by_name = len(inputs) > 1 or isinstance(transform, SqlTransform)
     _refuse_other_arguments(transform, inputs, path, by_name=by_name)
     try:
-        result = transform(**inputs) if by_name else transform(*inputs.values())
+        with calls_noted(True):
+            result = transform(**inputs) if by_name else transform(*inputs.values())
     except (AnalysisException, *CALLED_WRONG) as error:
         raise _refused(error, path) from error
     except (PySparkException, SqlRefused):

@@ -6,7 +6,7 @@ from tidemill.engine.query.ungated import starts_over
 from tidemill.engine.run.around_query import fetch_input, make_ready, verify_unchanged
 from tidemill.engine.run.bind import forget
 from tidemill.engine.run.empty_batch import plan_due
-from tidemill.engine.run.new_schemas import run_to_the_end
+from tidemill.engine.run.lost_state import run_with_state
 from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.query_run import QueryRun
 from tidemill.engine.run.run_records import Ingested, RunRecords
@@ -65,6 +65,6 @@ def ingest(session: SparkSession, run: LeasedRun, options: RunOptions | None = N
     repeated = repeat_unfinished(query, pins, backlog)
     plan_due(run, probes)
     with records.late_rows_of_a_failure():
-        ran = run_to_the_end(query, pins, (planned, statics), backlog)
+        ran = run_with_state(query, pins, (planned, statics), backlog)
     verify_unchanged(run.pipeline)
     return records.finish(ran.after(repeated))

@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tidemill.engine.run.new_schemas import run_to_the_end
+from tidemill.engine.run.lost_state import pins_of, run_with_state
 from tidemill.engine.run.query_run import QueryRun, Ran
 from tidemill.engine.sources.static_inputs import Pins
 from tidemill.generations.verify import open_generation
-from tidemill.ledger.batch_times import with_batch_time
-from tidemill.ledger.static_pins import StaticPin
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 
@@ -34,17 +32,10 @@ def repeat_unfinished(
     generation = open_generation(run.pipeline)
     if not generation.unfinished:
         return None
-    ledger, names = generation.ledger, run.pipeline.spec.batch_statics
-    then = with_batch_time(ledger.pins_of(generation.planned), names, ledger, generation.planned)
-    pins = {name: _same_kind(then.get(name), pin) for name, pin in today.items()}
+    pins = pins_of(run.pipeline, generation, generation.planned, today)
     if pins == today:
         return None
     run.log(f"batch {generation.planned} runs again with the static inputs it was planned with")
     once = replace(query.options, trigger=StreamTrigger(TriggerKind.ONCE))
     planned = query.plan(pins)
-    return run_to_the_end(replace(query, options=once), pins, planned, backlog)
-
-
-def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:
-    """The pin of a static input, unless the spec now reads it from elsewhere."""
-    return then if then is not None and then.kind == now.kind else now
+    return run_with_state(replace(query, options=once), pins, planned, backlog)

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from tidemill.engine import callback_errors
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.sinks.output_format import in_format
 from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
 from tidemill.storage.run_context import LeasedRun
 
@@ -30,9 +32,7 @@ def start(plan: Plan, run: LeasedRun, generation: str, trigger: StreamTrigger) -
 def write(plan: Plan, run: LeasedRun, generation: str) -> DataStreamWriter:
     """The writer of a query, without a trigger."""
     pipeline, spec, layout = run.pipeline, run.pipeline.spec, run.layout
-    rows = plan.rows
-    if spec.published and spec.output.mode is OutputMode.APPEND:
-        rows = in_format(rows, plan.table_schema, spec.output, pipeline.transform_file)
+    rows = sink_rows(plan, pipeline)
     writer = (
         rows.writeStream.outputMode(spec.output.mode)
         .option("checkpointLocation", str(layout.checkpoint(generation)))
@@ -53,3 +53,11 @@ def write(plan: Plan, run: LeasedRun, generation: str) -> DataStreamWriter:
         .option("path", str(layout.sink(generation)))
         .option("maxRecordsPerFile", spec.output.maxRecordsPerFile)
     )
+
+
+def sink_rows(plan: Plan, pipeline: Pipeline) -> DataFrame:
+    """The rows that the sink gets, which decide what the query keeps of its input."""
+    output = pipeline.spec.output
+    if pipeline.spec.published and output.mode is OutputMode.APPEND:
+        return in_format(plan.rows, plan.table_schema, output, pipeline.transform_file)
+    return plan.rows

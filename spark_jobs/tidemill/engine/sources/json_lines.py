@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
+from tidemill.engine.sources.json_objects import with_object
 from tidemill.engine.sources.new_fields import Found, all_fields
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.new_fields import Rescue
@@ -19,6 +20,7 @@ from tidemill.spec.sources.new_fields import Rescue
 _PARSED = "_tidemill_parsed"
 _FIELDS = "_tidemill_fields"
 _VALUE = "_tidemill_value"
+_ENDS = "_tidemill_ends"
 _BLANKS = " \t\r\n"
 
 
@@ -35,16 +37,15 @@ def parse_lines(lines: DataFrame, source: FileSource, schema: StructType) -> Dat
     fields = [field for field in schema.fields if field.name.lower() not in in_path]
     parsing = StructType([*fields, StructField(CORRUPT, StringType())])
     options = {**source.reader_options, "mode": "PERMISSIVE"}
-    parsed = F.from_json(text, parsing, {**options, "columnNameOfCorruptRecord": CORRUPT})
-    made = [parsed.alias(_PARSED)]
-    if source.new_fields != "ignore":
-        made.append(all_fields(text, options).alias(_FIELDS))
-    # Nothing is pushed below a generator's output, so that each line is parsed once.
-    rows = lines.select("*", F.inline(F.array(F.struct(*made))))
+    of_object = {**options, "columnNameOfCorruptRecord": CORRUPT}
+    further = {} if source.new_fields == "ignore" else {_FIELDS: all_fields(text, options)}
+    # Spark generates no code for a step that has it in it: so those above only ask for it.
+    further[_ENDS] = ends_with_object(text, options)
+    rows = with_object(lines, text, parsing, of_object, _PARSED, further)
     object_ = F.col(_PARSED)
     value = F.col(_VALUE) if _VALUE in lines.columns else object_
     fits = object_.isNotNull() & object_[CORRUPT].isNull() & value.isNotNull()
-    fits &= ends_with_object(text, options)
+    fits &= F.col(_ENDS)
     # Spark passes over blank lines as well.
     rows = rows.where(fits | (F.btrim(text, F.lit(_BLANKS)) != ""))
     names = {field.name for field in fields}
@@ -101,10 +102,11 @@ def ends_with_object(text: Column, options: Mapping[str, str]) -> Column:
         text: A text that begins with an object.
         options: Those of `from_json` with which it was parsed, without a corrupt record's column.
     """
-    # Where the only closing bracket is the last sign, the text need not be parsed again.
-    flat = (F.substring_index(text, "}", 2) == text) & F.endswith(
-        F.rtrim(text, F.lit(_BLANKS)), F.lit("}")
-    )
+    # Where the only closing bracket is the last sign, the text need not be parsed again. Without
+    # blanks after it the text need not be copied either.
+    closed = F.lit("}")
+    at_end = F.endswith(text, closed) | F.endswith(F.rtrim(text, F.lit(_BLANKS)), closed)
+    flat = at_end & (F.substring_index(text, "}", 2) == text)
     # What follows the object makes it another list, or none. A comment ends with the line.
     listed = F.concat(F.lit("["), text, F.lit("\n,0]"))
     # The first one is generated code. NaN, say, is not JSON, and then the options count.

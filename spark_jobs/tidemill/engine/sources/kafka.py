@@ -22,7 +22,16 @@ from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.kafka import spark_options
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.framed_values import Writers, writers_of
-from tidemill.engine.sources.kafka_value import fields_of, fits, found_in, parse, raw
+from tidemill.engine.sources.json_objects import computed_once
+from tidemill.engine.sources.kafka_value import (
+    ends,
+    fields_of,
+    fits,
+    found_in,
+    parse,
+    raw,
+    with_json_object,
+)
 from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
@@ -31,12 +40,13 @@ from tidemill.ledger.ranges_read import RangesRead
 from tidemill.spark_logs.offset_ranges import Range, joined
 from tidemill.spec.column_types import quoted
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
-from tidemill.spec.sources.kafka_value import BINARY_RECORDS
+from tidemill.spec.sources.kafka_value import BINARY_RECORDS, KafkaValue
 from tidemill.spec.sources.new_fields import Rescue, rescue_column
 from tidemill.spec.spec import Spec
 
 PARSED = "_tidemill_parsed"
 FIELDS = "_tidemill_fields"
+ENDS = "_tidemill_ends"
 # The columns of Spark's Kafka source.
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
@@ -158,6 +168,24 @@ def _connected(reader: Reader, source: KafkaSource, environ: Mapping[str, str]) 
     return reader.format("kafka").options(**spark_options(connection(source.conn_id, environ)))
 
 
+def _with_parsed(
+    records: DataFrame, value: KafkaValue, writers: Writers | None, *, continuous: bool
+) -> DataFrame | None:
+    """Records with what their values are, each computed once; None where a value is one column."""
+    further = {} if value.new_fields == "ignore" else {FIELDS: fields_of(value)}
+    if value.format == "json":
+        # Spark generates no code for a step that has it in it: so those above only ask for it.
+        further[ENDS] = ends(value)
+        if not continuous:
+            return with_json_object(records, value, PARSED, further)
+    parsed = parse(value, writers)
+    if parsed is None:
+        return None
+    columns = {PARSED: parsed, **further}
+    # A continuous query goes without a generator.
+    return records.withColumns(columns) if continuous else computed_once(records, columns)
+
+
 def _rows(
     records: DataFrame,
     source: KafkaSource,
@@ -168,15 +196,12 @@ def _rows(
     value = source.value
     origin = F.concat(F.lit("kafka:"), F.concat_ws("/", "topic", "partition", "offset"))
     own = [_record_column(kind, source).alias(name) for kind, name in source.include.items()]
-    parsed = parse(value, writers)
+    parsed = _with_parsed(records, value, writers, continuous=continuous)
     if parsed is None:
         column = F.col("value").cast("string") if value.format == "text" else F.col("value")
         columns = [column.alias("value")]
     else:
-        made = [parsed.alias(PARSED)]
-        if value.new_fields != "ignore":
-            made.append(fields_of(value).alias(FIELDS))
-        records = records.select("*", *made if continuous else [F.inline(F.array(F.struct(*made)))])
+        records = parsed
         path = f"{PARSED}.record" if value.format in BINARY_RECORDS else PARSED
         rescue = rescue_column(value.new_fields)
         columns = [
@@ -203,7 +228,7 @@ def _corrupt(source: KafkaSource) -> Column:
         # Spark would put U+FFFD where a byte is wrong, and go on.
         wrong.append(F.when(~F.is_valid_utf8(F.col("value").cast("string")), F.base64("value")))
     if kind not in ("text", "binary"):
-        wrong.append(F.when(~fits(source.value, PARSED), raw(source.value)))
+        wrong.append(F.when(~fits(source.value, PARSED, F.col(ENDS)), raw(source.value)))
     if "key" in source.include and source.key_format == "text":
         is_text = F.is_valid_utf8(F.col("key").cast("string"))
         wrong.append(F.when(~is_text, F.coalesce(raw(source.value), F.lit(""))))

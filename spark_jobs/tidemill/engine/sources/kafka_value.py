@@ -6,8 +6,9 @@ like more is parsed once more, as a list.
 """
 
 import json
+from collections.abc import Mapping
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
@@ -15,6 +16,7 @@ from tidemill.engine.sources.columns import CORRUPT, schema_of
 from tidemill.engine.sources.framed_protobuf import decoded
 from tidemill.engine.sources.framed_values import DATA, Writers, by_writer
 from tidemill.engine.sources.json_lines import ends_with_object
+from tidemill.engine.sources.json_objects import with_object
 from tidemill.engine.sources.new_fields import Found, all_fields
 from tidemill.spec.sources.kafka_value import BINARY_RECORDS, READER_SCHEMA, KafkaValue
 
@@ -54,19 +56,39 @@ def parse(value: KafkaValue, writers: Writers | None = None) -> Column | None:
     return None
 
 
-def fits(value: KafkaValue, parsed: str) -> Column:
+def with_json_object(
+    records: DataFrame, value: KafkaValue, column: str, further: Mapping[str, Column]
+) -> DataFrame:
+    """Records with the object that a value of json is, as by `parse`.
+
+    Args:
+        column: The name of the column that gets it.
+        further: Other columns that are computed once -> what they are.
+    """
+    text = F.col("value").cast("string")
+    schema = schema_of(_schema(value), "sources.*.value.schema")
+    return with_object(records, text, schema, _options(value), column, further)
+
+
+def ends(value: KafkaValue) -> Column:
+    """Whether nothing follows the object of a value of json; never null."""
+    return ends_with_object(F.col("value").cast("string"), _lenient(value))
+
+
+def fits(value: KafkaValue, parsed: str, ended: Column) -> Column:
     """Whether a value that is there has been parsed, and to its end; never null.
 
     Args:
         value: How it is read, as a format with a schema.
         parsed: The column with what `parse` made of it.
+        ended: What `ends` says of it, where it is one of json.
     """
     if value.format in BINARY_RECORDS:
         return F.col(f"{parsed}.record").isNotNull()
     text = F.col("value").cast("string")
     whole = F.col(parsed).isNotNull() & F.col(f"{parsed}.{CORRUPT}").isNull()
     if value.format == "json":
-        return whole & ends_with_object(text, _lenient(value))
+        return whole & ended
     line = _line(text)
     rest = F.contains(line, F.lit("\n")) | F.contains(line, F.lit("\r")) | (F.trim(line) == "")
     # A line's end within quotes is as good as a blank; one between two records is not.

@@ -12,9 +12,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from tidemill.contract.connections import mariadb, postgres
 from tidemill.contract.connections.airflow import Connection, connection
+from tidemill.contract.content_hash import sha256_of
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.engine.sources.columns import schema_of
-from tidemill.ledger.input_file import sha256_of
 from tidemill.ledger.static_pins import IDENTITY_LETTERS, StaticPin, pinned_file
 from tidemill.spec.static_inputs import DatabaseStatic, PostgresStatic
 from tidemill.storage.folders import draft_folder, put_folder

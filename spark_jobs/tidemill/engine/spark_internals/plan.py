@@ -41,7 +41,9 @@ def nodes(tree: Any) -> Iterator[Any]:
 
 
 def items(sequence: Any) -> list[Any]:
-    """A Scala sequence as a list."""
+    """A Scala sequence as a list, which a sequence of an outline is already."""
+    if isinstance(sequence, list):
+        return sequence
     return [sequence.apply(position) for position in range(sequence.size())]
 
 

@@ -9,6 +9,9 @@ from typing import Any
 
 from pyspark.sql.streaming import StreamingQuery
 
+# The attribute under which a query keeps its thread in the JVM.
+THREAD = "_tidemill_thread"
+
 
 def execution(query: StreamingQuery) -> Any:
     """The `StreamExecution` of a query (`StreamingQueryWrapper.streamingQuery`)."""
@@ -17,7 +20,11 @@ def execution(query: StreamingQuery) -> Any:
 
 def at_work(query: StreamingQuery) -> bool:
     """Whether its thread still runs: `isActive` is said of a query that is ending, too."""
-    return bool(execution(query).queryExecutionThread().isAlive())
+    known: dict[str, Any] = vars(query)
+    if THREAD not in known:
+        # It is asked many times a second, and a query has one thread.
+        known[THREAD] = execution(query).queryExecutionThread()
+    return bool(known[THREAD].isAlive())
 
 
 def last_progress(query: StreamingQuery) -> dict[str, Any] | None:

@@ -5,13 +5,15 @@ for globs. For each name with one of `[ ] { } * ? \\` it then adds all files of 
 (SPARK-58518, in 4.2.0 to 4.3.0). No setting avoids that without giving up partition columns, so the
 rule takes the repeated paths out of the plan.
 
-Relies on `ExperimentalMethods.extraOptimizations`, on `LogicalRelation`, `HadoopFsRelation` and
-`InMemoryFileIndex`, and on Janino, the compiler that Spark brings for the code that it generates.
+Relies on `ExperimentalMethods.extraOptimizations`, and on `LogicalRelation`, `HadoopFsRelation` and
+`InMemoryFileIndex`.
 """
 
 from typing import Any
 
 from pyspark.sql import SparkSession
+
+from tidemill.engine.spark_internals.java_object import java_object
 
 RULE = "tidemill.ReadFilesOnce"
 SOURCE = """
@@ -72,17 +74,5 @@ def read_files_once(session: SparkSession) -> None:
     methods = session._jsparkSession.experimental()
     rules = list(converters.asJava(methods.extraOptimizations()))
     if RULE not in (str(rule.getClass().getName()) for rule in rules):
-        added = converters.asScala([*rules, _rule(session)]).toSeq()
+        added = converters.asScala([*rules, java_object(session, RULE, SOURCE)]).toSeq()
         getattr(methods, "extraOptimizations_$eq")(added)
-
-
-def _rule(session: SparkSession) -> Any:
-    jvm: Any = session._jvm
-    gateway: Any = session.sparkContext._gateway
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-    compiler.cook(SOURCE)
-    compiled = compiler.getClassLoader().loadClass(RULE)
-    return jvm.org.apache.commons.lang3.reflect.ConstructorUtils.invokeConstructor(
-        compiled, gateway.new_array(jvm.java.lang.Object, 0)
-    )

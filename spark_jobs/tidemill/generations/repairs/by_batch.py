@@ -10,10 +10,10 @@ from tidemill.generations.repairs.repair import Repair, unknown
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.ledger import Ledger
-from tidemill.spark_logs.checkpoint_fork import state_missing
 from tidemill.spark_logs.commit_log import read_commit
 from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files
 from tidemill.spark_logs.offset_log import read_offsets
+from tidemill.spark_logs.state_versions import state_missing
 
 Read = Callable[[Path, int], object]
 
@@ -108,9 +108,9 @@ class KnownBatches:
     def _prove_state(self, file: Path) -> None:
         """Without the state of its last batch a query would go on as if the rows had not come."""
         missing = state_missing(self.checkpoint, self.ledger.latest() + 1)
-        if missing is not None:
+        if missing:
             raise self._unknown(
-                file, f"{missing} does not hold what batch {self.ledger.latest()} left"
+                file, f"{missing[0]} does not hold what batch {self.ledger.latest()} left"
             )
 
     def _unknown(self, file: Path, why: str) -> Exception:

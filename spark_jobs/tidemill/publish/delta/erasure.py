@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 from deltalake.transaction import AddAction
 
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.file_formats.delta_log import DIGITS, LOG, actions_of
 from tidemill.file_formats.parquet import read_footer
 from tidemill.publish.delta import commit
@@ -24,6 +25,7 @@ from tidemill.publish.delta.live_files import LiveFile, live_files
 from tidemill.publish.delta.log_head import FILES, JOURNAL
 from tidemill.publish.delta.statistics import delta_statistics
 from tidemill.publish.delta.table_sync import sync_table
+from tidemill.storage.folders import walk
 from tidemill.storage.sync import put_whole
 
 # The actions that name a file, perhaps with values of its rows.
@@ -101,8 +103,9 @@ def forget_files(
     table = commit.load(path)
     if table is None:
         return
+    there = {place / name for place, _, names in walk(path) for name in names}.difference(gone)
     for entry in sorted((path / LOG).glob("*.json")):
-        text = _without(entry, path, gone, hashes)
+        text = _without(entry, path, there, hashes)
         if text is not None:
             put_whole(entry, text)
     table.create_checkpoint()
@@ -114,23 +117,23 @@ def forget_files(
 
 
 def _without(
-    entry: Path, root: Path, gone: Collection[Path], hashes: Mapping[int, str]
+    entry: Path, root: Path, there: Collection[Path], hashes: Mapping[int, str]
 ) -> str | None:
     actions = actions_of(entry)
     if actions is None:
         return None
-    changed = [*_changed(actions, root, gone, hashes)]
+    changed = [*_changed(actions, root, there, hashes)]
     if changed == actions:
         return None
     return "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in changed)
 
 
 def _changed(
-    actions: list[dict[str, Any]], root: Path, gone: Collection[Path], hashes: Mapping[int, str]
+    actions: list[dict[str, Any]], root: Path, there: Collection[Path], hashes: Mapping[int, str]
 ) -> Iterator[dict[str, Any]]:
     for action in actions:
         (kind, said), *_ = action.items()
-        if kind in NAMING and not is_there(said, root, gone):
+        if kind in NAMING and _named(said, root) not in there:
             yield {kind: {name: value for name, value in said.items() if name != "stats"}}
         elif kind == "commitInfo" and FILES in said and int(said.get(JOURNAL, 0)) in hashes:
             yield {kind: {**said, FILES: hashes[int(said[JOURNAL])]}}
@@ -138,20 +141,28 @@ def _changed(
             yield action
 
 
-def is_there(said: Mapping[str, Any], root: Path, gone: Collection[Path] = ()) -> bool:
-    """Whether the file is on the disk that an action names, and not among those that go."""
-    path = root / unquote(urlparse(said["path"]).path)
-    return path not in gone and path.exists()
+def _named(said: Mapping[str, Any], root: Path) -> Path:
+    """The file that an action names."""
+    return root / unquote(urlparse(said["path"]).path)
 
 
-def values_in_log(file: Path) -> str:
-    """What an entry or a checkpoint of a log says of commits, and of files that are gone."""
+def values_in_log(file: Path, there: Collection[Path]) -> str:
+    """What an entry or a checkpoint of a log says of commits, and of files that are gone.
+
+    Args:
+        there: Every file of the table.
+    """
     root = file.parent.parent
-    actions = actions_of(file) if file.suffix == ".json" else pq.read_table(file).to_pylist()
+    actions = _checkpoint(file) if file.suffix == ".parquet" else actions_of(file)
     said = ((kind, value) for one in actions or () for kind, value in one.items() if value)
     told = (
         value
         for kind, value in said
-        if kind == "commitInfo" or (kind in NAMING and not is_there(value, root))
+        if kind == "commitInfo" or (kind in NAMING and _named(value, root) not in there)
     )
     return json.dumps([*told], default=str, ensure_ascii=False)
+
+
+def _checkpoint(file: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.read_table(arrow_source(file)).to_pylist()
+    return found

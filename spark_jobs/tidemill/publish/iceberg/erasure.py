@@ -1,12 +1,6 @@
-"""Erased rows leave an Iceberg table: its files in the current snapshot, then all earlier ones.
+"""Erased rows leave an Iceberg table: its files in the current snapshot, then all earlier ones."""
 
-Manifests hold the least and the greatest value of each column of a file, also of one that was
-removed. So one snapshot removes the files, an empty one after it names them no more, and nothing
-stays of the snapshots before.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from pathlib import Path
@@ -14,26 +8,18 @@ from typing import Any, cast
 
 from pyiceberg.expressions import And, BooleanExpression, In
 from pyiceberg.io.pyarrow import ArrowScan
-from pyiceberg.manifest import DataFile, ManifestFile
+from pyiceberg.manifest import DataFile
 from pyiceberg.table import FileScanTask, Table
-from pyiceberg.table.refs import MAIN_BRANCH
-from pyiceberg.table.snapshots import Snapshot
 
-from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import read_footer
 from tidemill.publish.erased_rows import ErasedRows
 from tidemill.publish.head import Head
 from tidemill.publish.iceberg.data_files import data_file, location_of
+from tidemill.publish.iceberg.earlier import ERASE, EarlierSnapshots
 from tidemill.publish.iceberg.snapshots import KIND, SNAPSHOT, of_head
 
-# What a snapshot says of its kind; the others are those of events.
-ERASE = "erase"
 # As its own constructor takes its arguments, and not as its fields are declared.
 ONE_OF: Callable[[str, Iterable[Any]], BooleanExpression] = cast("Any", In)
-
-
-class RowsKept(Refused):
-    """An Iceberg table would keep rows that are to be erased; carries `target` and `why`."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +54,8 @@ class TableErasure:
         """
         gone = [task.file for task in self._live if task.file.file_path in self._files]
         elsewhere = self._hold_rows([one for one in self._live if one.file not in gone])
-        named = any(path in self._files for one in self._older for path in self._data_files(one))
+        earlier = self._earlier
+        named = any(path in self._files for o in earlier.older for path in earlier.data_files(o))
         if not (gone or elsewhere or named):
             return
         said = {**of_head(head), KIND: ERASE}
@@ -89,30 +76,9 @@ class TableErasure:
         transaction.set_properties({**of_head(head), SNAPSHOT: str(last.snapshot_id)})
         transaction.commit_transaction()
 
-    def forget(self) -> None:
-        """Remove the snapshots before that of an erasure, with what they alone name.
-
-        Files are removed before what names them, so that one that was interrupted finds them again.
-        """
-        current = self.table.current_snapshot()
-        summary = current.summary if current else None
-        if current is None or summary is None or summary.additional_properties.get(KIND) != ERASE:
-            return
-        kept = {*self._data_files(current), *self._manifests(current), current.manifest_list}
-        data = {path for one in self._older for path in self._data_files(one)}
-        manifests = {path for one in self._older for path in self._manifests(one)}
-        lists = {one.manifest_list for one in self._older}
-        own = f"{self.table.location()}/"
-        for path in (
-            *sorted(one for one in data - kept if one.startswith(own)),
-            *sorted(manifests - kept),
-            *sorted(lists - kept),
-        ):
-            with suppress(FileNotFoundError):
-                self.table.io.delete(path)
-        if self._older:
-            ids = [one.snapshot_id for one in self._older]
-            self.table.maintenance.expire_snapshots().by_ids(ids).commit()
+    @property
+    def _earlier(self) -> EarlierSnapshots:
+        return EarlierSnapshots(self.target, self.table)
 
     @property
     def _condition(self) -> BooleanExpression | None:
@@ -129,27 +95,6 @@ class TableErasure:
     @cached_property
     def _live(self) -> list[FileScanTask]:
         return [*self.table.scan().plan_files()]
-
-    @cached_property
-    def _older(self) -> list[Snapshot]:
-        current = self.table.current_snapshot()
-        return [one for one in self.table.snapshots() if one != current]
-
-    def _manifest_files(self, snapshot: Snapshot) -> list[ManifestFile]:
-        try:
-            return snapshot.manifests(self.table.io)
-        except FileNotFoundError:
-            # An erasure was interrupted after it had removed them.
-            return []
-
-    def _manifests(self, snapshot: Snapshot) -> Iterator[str]:
-        return (one.manifest_path for one in self._manifest_files(snapshot))
-
-    def _data_files(self, snapshot: Snapshot) -> Iterator[str]:
-        for manifest in self._manifest_files(snapshot):
-            with suppress(FileNotFoundError):
-                for entry in manifest.fetch_manifest_entry(self.table.io, discard_deleted=False):
-                    yield entry.data_file.file_path
 
     def _hold_rows(self, tasks: Sequence[FileScanTask]) -> bool:
         condition = self._condition
@@ -169,24 +114,12 @@ class TableErasure:
         return data_file(self.table.metadata, location_of(new), footer, partition)
 
     def _refuse_kept(self) -> None:
-        names = sorted({*self.table.refs()} - {MAIN_BRANCH})
-        if names:
-            raise self._kept(
-                f"branches and tags ({', '.join(names)}) keep snapshots", "Drop them first."
-            )
+        self._earlier.refuse_kept()
         spec = self.table.metadata.default_spec_id
         for task in self._live:
             if task.delete_files or task.file.spec_id != spec:
-                raise self._kept(
+                raise self._earlier.kept(
                     f"another engine has deleted rows of {task.file.file_path}, or changed the "
                     "table's partitions",
                     "Let that engine write the table's data files again first.",
                 )
-
-    def _kept(self, why: str, remedy: str) -> RowsKept:
-        return RowsKept(
-            f"{self.target} would keep rows that are to be erased: {why}.",
-            remedy=f"Nothing was changed. {remedy}",
-            target=self.target,
-            why=why,
-        )

@@ -38,6 +38,7 @@ from tidemill.publish.iceberg.columns import (
     replace_columns,
 )
 from tidemill.publish.iceberg.data_files import data_files, swapped_out
+from tidemill.publish.iceberg.earlier import EarlierSnapshots
 from tidemill.publish.iceberg.erasure import TableErasure
 from tidemill.publish.iceberg.rewrite import PayloadWriter, Rewrite
 from tidemill.publish.iceberg.snapshots import SNAPSHOT, of_event, of_head, read_head
@@ -94,26 +95,62 @@ class IcebergTarget:
 
     def count_rows(self, rows: ErasedRows) -> int:
         with self._ours():
-            table = self._load()
-            found = read_head(table) if table is not None else None
-            if table is None or found is None or not self._turn.of_pipeline(found).seq:
-                return 0
-            return TableErasure(self.name, table, rows).count()
+            found = self._filled()
+            return 0 if found is None else TableErasure(self.name, found[0].table, rows).count()
 
     def erase_rows(self, rows: ErasedRows) -> None:
         self._racing(self._erase_once, rows)
 
     def _erase_once(self, rows: ErasedRows) -> None:
-        table = self._load()
-        found = read_head(table) if table is not None else None
-        if table is None or found is None or not self._turn.owned(found).seq:
+        found = self._filled()
+        if found is None:
             return
-        hashed = rows.hashes.get(found.seq, found.files_hash)
-        head = replace(found, epoch=self.epoch, files_hash=hashed)
-        TableErasure(self.name, table, rows).commit(head)
-        again = self._load()
-        if again is not None:
-            TableErasure(self.name, again, rows).forget()
+        earlier, head = found
+        hashed = rows.hashes.get(head.seq, head.files_hash)
+        head = replace(self._turn.owned(head), epoch=self.epoch, files_hash=hashed)
+        TableErasure(self.name, earlier.table, rows).commit(head)
+        self._forget()
+
+    def refuse_kept_past(self) -> None:
+        with self._ours():
+            found = self._filled()
+            if found is not None:
+                found[0].refuse_kept()
+                found[0].refuse_deletes()
+
+    def forget_past(self) -> None:
+        self._racing(self._forget_once)
+
+    def count_past(self, generation: str) -> int:
+        with self._ours():
+            found = self._filled()
+            return 0 if found is None else found[0].count() + (found[1].generation != generation)
+
+    def unnamed_files(self) -> list[str]:
+        with self._ours():
+            found = self._filled()
+            return [] if found is None else found[0].unnamed()
+
+    def _forget_once(self) -> None:
+        found = self._filled()
+        if found is None:
+            return
+        earlier, head = found
+        earlier.end(replace(self._turn.owned(head), epoch=self.epoch))
+        self._forget()
+
+    def _forget(self) -> None:
+        table = self._load()
+        if table is not None:
+            EarlierSnapshots(self.name, table).remove()
+
+    def _filled(self) -> tuple[EarlierSnapshots, Head] | None:
+        """The table's snapshots, and its head, if it has rows of the pipeline."""
+        table = self._load()
+        head = read_head(table) if table is not None else None
+        if table is None or head is None or not self._turn.of_pipeline(head).seq:
+            return None
+        return EarlierSnapshots(self.name, table), head
 
     def apply(self, event: Event, payload: Payload) -> int:
         self._racing(self._once, event, payload)

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tidemill.ledger.input_file import InputFile, sha256_of
+from tidemill.contract.content_hash import sha256_of
+from tidemill.ledger.input_file import InputFile
 from tidemill.storage.sync import make_folder, sync_folder
 
 Check = Callable[[], None]

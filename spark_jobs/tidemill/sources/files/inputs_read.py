@@ -9,7 +9,7 @@ from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.input_index import InputIndex
 from tidemill.ledger.past_batches import PastBatches
-from tidemill.ledger.settled_batches import SettledSource
+from tidemill.ledger.settled_source import SettledSource
 
 
 class InputsRead:

@@ -17,6 +17,7 @@ from tidemill.journal.takeovers import generation_of, has_rolled_over
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.sources.falling_behind import FallingBehind, falling_behind
+from tidemill.sources.files.content_problems import problems_of_content
 from tidemill.sources.files.inputs_read import InputsRead, inputs_read
 from tidemill.sources.files.lag import falls_behind
 from tidemill.sources.files.listing import Found, list_source
@@ -24,7 +25,6 @@ from tidemill.sources.files.problems import (
     InputChanged,
     InputPassedOver,
     InputRedelivered,
-    problems_of_content,
     problems_of_scan,
 )
 from tidemill.sources.files.scan import Scan, scan

@@ -20,7 +20,7 @@ from pathlib import Path
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
-from tidemill.ledger.input_file import InputFile, sha256_of
+from tidemill.ledger.input_file import InputFile, content_hash
 from tidemill.sources.files.inputs_read import InputsRead, inputs_read
 from tidemill.sources.files.listing import (
     Found,
@@ -191,7 +191,7 @@ def _has_content_of(now: Found, then: InputFile) -> bool:
     if then.sha256 is None or now.size != then.size:
         return False
     try:
-        return sha256_of(now.path) == then.sha256
+        return content_hash(now.path) == then.sha256
     except FileNotFoundError:
         return False
 
@@ -223,7 +223,7 @@ def _same_content(new: Iterable[Found], read: InputsRead) -> dict[Found, str]:
             continue
         for file in files:
             try:
-                first = known.setdefault(sha256_of(file.path), str(file.path))
+                first = known.setdefault(content_hash(file.path), str(file.path))
             except FileNotFoundError:
                 continue
             if first != str(file.path):

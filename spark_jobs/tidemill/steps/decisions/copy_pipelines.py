@@ -5,7 +5,6 @@ other and with those of the pipelines that it reads. A copy gets its name when i
 relocation that is begun comes with it: until that is finished, its paths lead to the original.
 """
 
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -15,15 +14,17 @@ from pathlib import Path
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.targets import DeltaTarget, FilesTarget
+from tidemill.steps.decisions.placed_objects import copied_files, place_objects, sizes_of
 from tidemill.steps.decisions.relocate import PATIENCE_SECONDS, RelocationPlan, relocate
 from tidemill.storage.disk_errors import disk_errors
-from tidemill.storage.lease import hold, newest_epoch, release
+from tidemill.storage.lease import Lease, hold, newest_epoch, release
 from tidemill.storage.relocations import Relocation, begin_relocation, unfinished_relocation
-from tidemill.storage.root_identity import initialise
+from tidemill.storage.root_identity import initialise, is_registered, register
 from tidemill.storage.sync import make_folder, sync, sync_folder
 
 
@@ -73,7 +74,7 @@ def plan_copies(pipelines: Sequence[Pipeline], to: Path) -> list[CopyPlan]:
         )
         copy = replace(pipeline, layout=Layout(to, pipeline.name))
         _refuse_place(pipeline.layout, copy.layout)
-        sizes = [] if copy.layout.home.exists() else [*_sizes(pipeline.layout.home)]
+        sizes = [] if _is_whole(copy.layout) else [*_sizes(pipeline.layout.home)]
         plans.append(CopyPlan(copy, pipeline.layout.home, len(sizes), sum(sizes)))
     return plans
 
@@ -94,13 +95,18 @@ def copy_pipelines(
     """
     plans = plan_copies(pipelines, to)
     root = initialise(to, environ={}).id
+    held = list[Lease]()
     with ExitStack() as leases:
         for one in pipelines:
-            lease = one.layout.lease
-            leases.enter_context(hold(lease, step="copy", run_id=run_id, patience=PATIENCE_SECONDS))
-        for plan in plans:
-            if not plan.pipeline.layout.home.exists():
-                with disk_errors(plan.pipeline.layout.home):
+            place, patience = one.layout.lease, PATIENCE_SECONDS
+            taken = hold(place, step="copy", run_id=run_id, patience=patience)
+            held.append(leases.enter_context(taken))
+        for original, plan, lease in zip(pipelines, plans, held, strict=True):
+            home = plan.pipeline.layout.home
+            with disk_errors(home):
+                if isinstance(home, ObjectPath):
+                    _place(original.layout, plan, root, run_id, lease)
+                elif not home.exists():
                     _copy(plan, root, run_id)
     for plan in plans:
         yield plan, relocate(plan.pipeline, run_id)
@@ -112,7 +118,7 @@ def _copy(plan: CopyPlan, root: str, run_id: str) -> None:
     draft = layout.root / ".tidemill" / "copies" / layout.name
     shutil.rmtree(draft, ignore_errors=True)
     copies = []
-    for file in _files(plan.origin):
+    for file in copied_files(plan.origin):
         copy = draft / file.relative_to(plan.origin)
         copy.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -124,36 +130,48 @@ def _copy(plan: CopyPlan, root: str, run_id: str) -> None:
         # Its holder writes to the original.
         if epoch := newest_epoch(lease):
             release(lease, epoch)
-    begun = Relocation(
-        origin=plan.origin,
-        home=layout.home,
-        root=root,
-        copied=True,
-        run_id=run_id,
-        epoch=newest_epoch(draft / "lease"),
-        began=wall_clock(),
-    )
-    begin_relocation(draft, begun)
+    begin_relocation(draft, _begun(plan, root, run_id, newest_epoch(draft / "lease")))
     sync(copies, draft)
     make_folder(layout.root)
     draft.rename(layout.home)
     sync_folder(layout.root)
 
 
-def _files(home: Path) -> Iterator[Path]:
-    """What makes up a pipeline, without the documents of the queries that run."""
-    for place, folders, names in os.walk(home, followlinks=True):
-        if Path(place) == home:
-            folders[:] = [name for name in folders if name != "streams"]
-        yield from (Path(place, name) for name in names)
+def _place(original: Layout, plan: CopyPlan, root: str, run_id: str, lease: Lease) -> None:
+    """The same in an object store, where a copy is listed in its root once it is whole."""
+    layout = plan.pipeline.layout
+    if _is_whole(layout):
+        return
+    place_objects(original, layout, _begun(plan, root, run_id, lease.epoch), [lease])
+    register(layout)
+
+
+def _begun(plan: CopyPlan, root: str, run_id: str, epoch: int) -> Relocation:
+    return Relocation(
+        origin=plan.origin,
+        home=plan.pipeline.layout.home,
+        root=root,
+        copied=True,
+        run_id=run_id,
+        epoch=epoch,
+        began=wall_clock(),
+    )
 
 
 def _sizes(home: Path) -> Iterator[int]:
-    for file in _files(home):
+    if isinstance(home, ObjectPath):
+        yield from sizes_of(home)
+        return
+    for file in copied_files(home):
         try:
             yield file.stat().st_size
         except FileNotFoundError:
             continue
+
+
+def _is_whole(copy: Layout) -> bool:
+    in_bucket = isinstance(copy.root, ObjectPath)
+    return is_registered(copy) if in_bucket else copy.home.exists()
 
 
 def _refuse_place(original: Layout, copy: Layout) -> None:
@@ -162,6 +180,10 @@ def _refuse_place(original: Layout, copy: Layout) -> None:
     begun = unfinished_relocation(home)
     if here == there or here in there.parents or there in here.parents:
         why = f"is or touches the root {original.root}"
+    elif isinstance(here, ObjectPath) != isinstance(there, ObjectPath):
+        why = f"is not where {original.root} is: one of them is on a disk"
+    elif isinstance(home, ObjectPath) and begun is None and is_registered(copy):
+        why = f"has or had a pipeline {copy.name}"
     elif not home.exists() or (begun is not None and begun.origin == original.home):
         return
     else:

@@ -75,7 +75,7 @@ def rebuild(run: RunContext, request: RunRequest, *, lost_race: bool = False) ->
         )
     refuse_lost_batch_times(pipeline, "rebuild")
     if request.dry_run:
-        lost = lost_input(pipeline, _excludes(pipeline, request))
+        lost = gone(pipeline, _missing(pipeline, _excludes(pipeline, request), None))
         return Ended(Outcome.DONE, f"no longer held: {lost or 'nothing'}", {"lost": lost.as_dict()})
     while True:
         built, lost = _built(run, request)
@@ -90,15 +90,6 @@ def rebuild(run: RunContext, request: RunRequest, *, lost_race: bool = False) ->
         reason = f"{built.generation} holds {whole}, as increment {number:06d}"
         facts = {"increment": number, "generation": built.generation, "rows": rows}
         return Ended(Outcome.DONE, reason, {**facts, "lost": lost.as_dict()})
-
-
-def lost_input(pipeline: Pipeline, excludes: tuple[InputFile, ...] = ()) -> InputPart:
-    """What a rebuild would lose: published input that the sources no longer hold.
-
-    Args:
-        excludes: Files that would not count any more.
-    """
-    return gone(pipeline, _missing(pipeline, excludes, None))
 
 
 def _built(run: RunContext, request: RunRequest) -> tuple[GenerationBuild, InputPart]:

@@ -4,13 +4,14 @@ An intent comes first, from which on everybody else is refused, then each file w
 and at last the document that ends it. One that was killed is finished by the next.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.generations.relocation import Rewrite, notes, rewrites
 from tidemill.spec.iceberg_target import IcebergTarget
 from tidemill.spec.pipeline import Pipeline
@@ -22,9 +23,15 @@ from tidemill.storage.relocations import (
     Relocation,
     begin_relocation,
     end_relocation,
+    refuse_unfinished,
     unfinished_relocation,
 )
-from tidemill.storage.root_identity import register_rename, root_id_of, verify_born_here
+from tidemill.storage.root_identity import (
+    is_registered,
+    register_rename,
+    root_id_of,
+    verify_born_here,
+)
 from tidemill.storage.sync import put_whole
 
 # A person waits at the other end.
@@ -95,17 +102,24 @@ def plan_relocation(pipeline: Pipeline) -> RelocationPlan:
         if note.sink != layout.sink(note.generation):
             origin = note.sink.parents[1]
     found = [one.file for one in _rewrites(layout, begun)]
+    entries, notes_found = parted(layout, found)
     plan = RelocationPlan(
         home=layout.home,
         origin=origin,
-        entries=tuple(one for one in found if one.is_relative_to(layout.table)),
-        notes=tuple(one for one in found if not one.is_relative_to(layout.table)),
+        entries=entries,
+        notes=notes_found,
         unfinished=begun is not None,
     )
     if plan.needed and not copied:
         _refuse_two_places(plan)
         refuse_published_paths(pipeline)
     return plan
+
+
+def parted(layout: Layout, files: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Files that are to be written again, or were: those of sink logs, and notes."""
+    entries = tuple(one for one in files if one.is_relative_to(layout.table))
+    return entries, tuple(one for one in files if one not in entries)
 
 
 def relocate(pipeline: Pipeline, run_id: str) -> RelocationPlan:
@@ -116,10 +130,12 @@ def relocate(pipeline: Pipeline, run_id: str) -> RelocationPlan:
 
     Raises:
         LeaseHeld: another process writes to the pipeline.
+        RelocationUnfinished: a rename or a copy in an object store is to be finished first.
         Refused: as `plan_relocation`; nothing was written.
     """
     layout, patience = pipeline.layout, PATIENCE_SECONDS
     with hold(layout.lease, step=RELOCATE, run_id=run_id, patience=patience) as lease:
+        _refuse_half_copied(layout)
         plan = plan_relocation(pipeline)
         if not plan.needed:
             return plan
@@ -159,14 +175,38 @@ def _register(layout: Layout, done: Relocation) -> None:
     layout.status.unlink(missing_ok=True)
 
 
+def _refuse_half_copied(layout: Layout) -> None:
+    """Refuse a folder that a rename, a copy or a fork in an object store has not copied whole.
+
+    Raises:
+        RelocationUnfinished: only that command can finish it.
+    """
+    begun = unfinished_relocation(layout.home)
+    if begun is None or not isinstance(layout.root, ObjectPath):
+        return
+    if begun.forks:
+        whole = False
+    elif begun.renames:
+        whole = begun.home == layout.home and not begun.origin.is_dir()
+    else:
+        # A copy is listed once all of it is there.
+        whole = begun.home != layout.home or not begun.copied or is_registered(layout)
+    if not whole:
+        refuse_unfinished(layout.home)
+
+
 def _refuse_two_places(plan: RelocationPlan) -> None:
     there = plan.origin / "checkpoints"
-    if plan.origin == plan.home or not there.is_dir() or there.samefile(plan.home / "checkpoints"):
+    if plan.origin == plan.home or not there.is_dir():
+        return
+    # A link to the new place is the new place; a store has none.
+    on_disk = not isinstance(plan.origin, ObjectPath) and not isinstance(plan.home, ObjectPath)
+    if on_disk and there.samefile(plan.home / "checkpoints"):
         return
     raise OldPlaceInUse(
         f"{plan.home} was written as {plan.origin}, which is still there: runs of both would "
         "publish the same rows.",
-        remedy=f"Remove or rename {plan.origin}, if {plan.home} is to go on. For a copy, set "
+        remedy=f"Move {plan.origin} away or remove it, if {plan.home} is to go on. For a copy, set "
         f"TIDEMILL_ROOT to {plan.origin.parent}, then: tidemill relocate {plan.home.name} "
         "--copy-to FOLDER",
         origin=plan.origin,

@@ -3,6 +3,9 @@
 A rename is a relocation within the root. The relocation is begun under the old name, from which on
 everybody else is refused; then the folder gets its new name, by one call; then its paths are
 rewritten there. A rename that was killed is finished by the next one, wherever it was.
+
+In an object store the folder is copied under its new name, where everybody is refused too; once all
+of it is there, the register of pipelines says so, and what has the old name is removed.
 """
 
 from collections.abc import Iterator
@@ -13,27 +16,37 @@ from pathlib import Path
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.generations.relocation import rewrites
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.targets import DeltaTarget, FilesTarget
+from tidemill.steps.decisions.placed_objects import place_objects
 from tidemill.steps.decisions.readers import readers_of
 from tidemill.steps.decisions.relocate import (
     PATIENCE_SECONDS,
     RelocationPlan,
+    parted,
     plan_relocation,
     refuse_published_paths,
     relocate,
 )
 from tidemill.storage.disk_errors import disk_errors
-from tidemill.storage.lease import hold
+from tidemill.storage.folders import remove_folder
+from tidemill.storage.lease import Lease, hold
 from tidemill.storage.relocations import (
     RELOCATE,
     Relocation,
     begin_relocation,
     refuse_unfinished,
+    relocation_file,
     unfinished_relocation,
 )
-from tidemill.storage.root_identity import is_registered, renamed_to, root_id_of
+from tidemill.storage.root_identity import (
+    is_registered,
+    register_rename,
+    renamed_to,
+    root_id_of,
+)
 from tidemill.storage.sync import sync_folder
 
 
@@ -69,7 +82,12 @@ class RenamePlan:
 
     def phrases(self) -> Iterator[str]:
         """What would be done, as phrases."""
-        if not self.moved:
+        in_bucket = isinstance(self.old.root, ObjectPath)
+        if in_bucket and not self.moved:
+            yield f"copy all of {self.old.home} to {self.new.home}"
+        if in_bucket:
+            yield f"remove {self.old.home}"
+        elif not self.moved:
             yield f"rename {self.old.home} to {self.new.home}"
         yield f"rewrite the paths in it for {self.new.home}"
         yield f"refuse runs of {self.old.name}, whose name stays with this pipeline"
@@ -96,15 +114,18 @@ def plan_rename(pipeline: Pipeline, new_name: str) -> RenamePlan:
         one.name for one in pipeline.spec.publish if not isinstance(one, DeltaTarget | FilesTarget)
     )
     begun = unfinished_relocation(new.home)
-    if begun is not None and begun.renames and begun.origin == old.home:
-        return RenamePlan(old, new, begun.origin, moved=True, targets=targets)
+    resumed = begun is not None and begun.renames and begun.origin == old.home
+    in_bucket = isinstance(old.root, ObjectPath)
+    if resumed and not (in_bucket and renamed_to(old) != new.name):
+        return RenamePlan(old, new, old.home, moved=True, targets=targets)
     if not old.home.is_dir():
         raise NothingToRename(
             f"{old.home} is not there, so {old.name} cannot be renamed.",
             remedy="Correct the name, or TIDEMILL_ROOT.",
             folder=old.home,
         )
-    _refuse_taken(old, new)
+    if not resumed:
+        _refuse_taken(old, new)
     begun = unfinished_relocation(old.home)
     if begun is not None and begun.home != new.home:
         refuse_unfinished(old.home)
@@ -139,40 +160,58 @@ def rename(pipeline: Pipeline, new_name: str, run_id: str) -> RelocationPlan:
         Refused: as `plan_rename`; nothing was changed.
     """
     plan = plan_rename(pipeline, new_name)
+    in_bucket, written = isinstance(plan.old.root, ObjectPath), tuple[Path, ...]()
     if not plan.moved:
-        with ExitStack() as leases:
-            plan = _begin(pipeline, plan, run_id, leases)
+        with ExitStack() as stack:
+            leases = _leases(plan.old, run_id, stack)
+            plan = plan_rename(pipeline, new_name)
+            begun = _begin(plan, run_id, leases[0].epoch)
+            if in_bucket:
+                written = place_objects(plan.old, plan.new, begun, leases)
+                register_rename(plan.old, plan.new)
         # The lease is in the folder: whoever takes it from here on is refused.
-        with disk_errors(plan.old.home):
-            plan.old.home.rename(plan.new.home)
-            sync_folder(plan.new.root)
-    return relocate(replace(pipeline, name=new_name, layout=plan.new), run_id)
+        if not in_bucket:
+            with disk_errors(plan.old.home):
+                plan.old.home.rename(plan.new.home)
+                sync_folder(plan.new.root)
+    if in_bucket:
+        _remove(plan.old)
+    done = relocate(replace(pipeline, name=new_name, layout=plan.new), run_id)
+    entries, notes = parted(plan.new, written)
+    return replace(done, entries=(*entries, *done.entries), notes=(*notes, *done.notes))
 
 
-def _begin(pipeline: Pipeline, plan: RenamePlan, run_id: str, leases: ExitStack) -> RenamePlan:
-    old = plan.old
+def _remove(old: Layout) -> None:
+    """Remove what has the old name; the document that refuses its runs comes last."""
+    last = relocation_file(old.home, 1).parent
+    for one in old.home.iterdir() if old.home.is_dir() else ():
+        if one != last:
+            remove_folder(one)
+    remove_folder(old.home)
+
+
+def _leases(old: Layout, run_id: str, stack: ExitStack) -> list[Lease]:
     builds = sorted(old.generations.glob("*.lease"))
-    epochs = [
-        leases.enter_context(
-            hold(lease, step=RELOCATE, run_id=run_id, patience=PATIENCE_SECONDS)
-        ).epoch
+    return [
+        stack.enter_context(hold(lease, step=RELOCATE, run_id=run_id, patience=PATIENCE_SECONDS))
         for lease in (old.lease, *builds)
     ]
-    plan = plan_rename(pipeline, plan.new.name)
-    if unfinished_relocation(old.home) is None:
-        begin_relocation(
-            old.home,
-            Relocation(
-                origin=plan.origin,
-                home=plan.new.home,
-                root=root_id_of(old.root),
-                copied=False,
-                run_id=run_id,
-                epoch=epochs[0],
-                began=wall_clock(),
-            ),
+
+
+def _begin(plan: RenamePlan, run_id: str, epoch: int) -> Relocation:
+    begun = unfinished_relocation(plan.old.home)
+    if begun is None:
+        begun = Relocation(
+            origin=plan.origin,
+            home=plan.new.home,
+            root=root_id_of(plan.old.root),
+            copied=False,
+            run_id=run_id,
+            epoch=epoch,
+            began=wall_clock(),
         )
-    return plan
+        begin_relocation(plan.old.home, begun)
+    return begun
 
 
 def _refuse_taken(old: Layout, new: Layout) -> None:

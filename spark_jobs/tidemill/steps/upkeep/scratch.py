@@ -12,8 +12,8 @@ from tidemill.ledger.run_kinds import RecomputationKind
 from tidemill.steps.upkeep.leftover import Leftover, leftover
 from tidemill.storage import documents
 
-# As `engine.recompute.scratch_generation` names them.
-_SCRATCH = re.compile(rf"(?:{'|'.join(get_args(RecomputationKind))})-[0-9a-f]{{8}}")
+# As `engine.recompute.scratch_generation` names them, and `engine.run.lost_state`.
+_SCRATCH = re.compile(rf"(?:{'|'.join(get_args(RecomputationKind))}|state)-[0-9a-f]{{8}}")
 
 
 def scratch_generations(snapshot: Snapshot, before: float) -> Iterator[Leftover]:

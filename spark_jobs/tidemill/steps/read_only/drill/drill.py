@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidemill.contract.layout import Layout
 from tidemill.contract.log import Log
+from tidemill.file_formats.arrow_files import file_system
 from tidemill.file_formats.delta_diff import RowsDiff, open_newest, rows_apart
 from tidemill.journal.published_files import files_now
 from tidemill.publish.rejected.table import SAID
@@ -100,10 +101,10 @@ def _tables(layout: Layout) -> Iterator[tuple[str, ds.Dataset]]:
         # After a kill a batch may hold more files, so that a row's batch is another one.
         said = [field for field in rejected.schema if field.name in SAID]
         yield layout.rejected.name, rejected.replace_schema(pa.schema(said))
-    files = [str(layout.home / file.path) for file in files_now(layout)]
+    files = [str(file.path) for file in files_now(layout)]
     if files:
-        base = str(layout.home)
+        home = file_system(layout.home)
         yield (
             layout.published.name,
-            ds.dataset(files, format="parquet", partitioning="hive", partition_base_dir=base),
+            ds.dataset(files, filesystem=home, format="parquet", partitioning="hive"),
         )

@@ -11,6 +11,7 @@ from tidemill.contract.log import Log
 from tidemill.contract.report import Step
 from tidemill.steps.read_only.drill.moments import STEPS, Moment, Watched
 from tidemill.steps.read_only.drill.watched_process import Ended, run_watched
+from tidemill.storage.folders import walk
 
 
 class QuietRunFailed(TidemillError):
@@ -138,7 +139,7 @@ def _kill(number: int, seed: int, step: Step, ended: Ended, home: Path) -> Kill:
         step=step,
         seconds=round(ended.watched.seconds, 2),
         at=ended.at,
-        files=sum(path.is_file() for path in home.rglob("*")),
+        files=sum(len(names) for _, _, names in walk(home)),
         batches=sum(path.stem.isdecimal() for path in home.glob("ledger/*/*.json")),
         increments=len([*home.glob("increments/*/sealed.json")]),
         events=sum(path.stem.isdecimal() for path in home.glob("journal/*.json")),

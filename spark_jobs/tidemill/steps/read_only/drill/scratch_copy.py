@@ -2,7 +2,8 @@
 
 The copy's spec is the effective one with other places in it, and without whatever reaches beyond
 the folder: other targets, notifications, listeners, the object store of a source. Transform, suite
-and helper modules are the pipeline's own, linked into a project of the copy.
+and helper modules are the pipeline's own, linked into a project of the copy. Where the real root is
+in an object store, the two roots are below it: what is killed writes to the same store.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -22,6 +24,7 @@ import yaml
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.contract.project import PROJECT_FILE, PROJECTS, Project
 from tidemill.contract.report import Step
 from tidemill.contract.syntax.hadoop_glob import exactly
@@ -33,8 +36,9 @@ from tidemill.spec.sources.file import FileSource
 from tidemill.spec.static_inputs import FileStatic
 from tidemill.spec.targets import DeltaTarget, FilesTarget
 from tidemill.steps.read_only.drill.killed_run import StepProcesses
+from tidemill.storage.folders import remove_folder
 from tidemill.storage.processes import LAUNCHER_VARIABLE
-from tidemill.storage.root_identity import ROOT_ID
+from tidemill.storage.root_identity import ROOT_ID, initialise
 
 # Fields that reach beyond the folder, end a run early, or only matter to Airflow.
 _ONLY_REAL = (
@@ -61,7 +65,8 @@ class ScratchCopy:
 
     Args:
         pipeline: The real one.
-        folder: Holds everything of the copy.
+        folder: Holds everything of the copy, but for roots in an object store.
+        roots: Holds the two roots.
         name: That of the copy; an example's own would be found first.
         files: Source -> the input files that are read, in the order in which they came.
         left_out: What the copy does without, as fields of the spec.
@@ -69,18 +74,19 @@ class ScratchCopy:
 
     pipeline: Pipeline
     folder: Path
+    roots: Path
     name: str
     files: Mapping[str, Sequence[Path]]
     left_out: tuple[str, ...]
 
     def layout(self, run: Name) -> Layout:
         """The folders of one of the two runs, each of which has a root of its own."""
-        return Layout(self.folder / run, self.name)
+        return Layout(self.roots / run, self.name)
 
     def processes(self, run: Name, environ: Mapping[str, str] = os.environ) -> StepProcesses:
         """The steps of one of the two runs, on input as it was at first."""
         layout = self.layout(run)
-        layout.root.mkdir()
+        initialise(layout.root, environ={})
         self._lay_out_input()
         own = {
             **{key: text for key, text in environ.items() if key not in _OF_REAL_RUNS},
@@ -95,6 +101,11 @@ class ScratchCopy:
         """The command of a step, which Airflow starts in the same way but for what it tells."""
         own = ("--run-id", RUN_ID, "--untold")
         return (sys.executable, "-m", "tidemill.main", step, self.name, *own)
+
+    def remove(self) -> None:
+        """Remove all of it."""
+        for place in {self.roots, self.folder}:
+            remove_folder(place)
 
     def _lay_out_input(self) -> None:
         """Put the input in place again: a run may delete or archive it."""
@@ -147,7 +158,15 @@ def make_copy(
     project.spec(name).write_text(
         yaml.safe_dump(values, sort_keys=False, allow_unicode=True), encoding="utf-8"
     )
-    return ScratchCopy(pipeline, folder, name, chosen, left_out)
+    return ScratchCopy(pipeline, folder, _roots(pipeline, folder), name, chosen, left_out)
+
+
+def _roots(pipeline: Pipeline, folder: Path) -> Path:
+    root = pipeline.layout.root
+    if not isinstance(root, ObjectPath):
+        return folder
+    # Only a folder with the name of a pipeline is taken for one.
+    return root / ".tidemill" / "drills" / f"{pipeline.name}-{uuid.uuid4().hex[:8]}"
 
 
 def refuse_undrillable(pipeline: Pipeline) -> None:

@@ -7,11 +7,12 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.steps.read_only.drill.moments import Moment, Watched, Write, kind_of
 
 # Seconds between two looks at the folder, and how many times longer than a look that is at least.
@@ -92,7 +93,7 @@ def run_watched(
 
 
 class FolderWatch:
-    """The files that appear below a folder; a folder is listed again only when it has changed.
+    """The files that appear below a folder; one on a disk is listed again only when it has changed.
 
     Args:
         folder: It need not be there yet.
@@ -106,11 +107,22 @@ class FolderWatch:
 
     def new_files(self) -> list[str]:
         """What has appeared since the last call, relative to the folder, sorted."""
+        if isinstance(self._folder, ObjectPath):
+            return sorted(self._new_objects(self._folder))
         found: list[str] = []
         pending = [""]
         while pending:
             pending += self._look(pending.pop(), found)
         return sorted(found)
+
+    def _new_objects(self, folder: ObjectPath) -> Iterator[str]:
+        """As `new_files`; only what is new and empty is looked at, which may mark a folder."""
+        for one in folder.client.objects(folder.key):
+            name = one.key.removeprefix(f"{folder.key}/")
+            if name not in self._known:
+                self._known.add(name)
+                if one.size or (folder / name).is_file():
+                    yield name
 
     def _look(self, below: str, found: list[str]) -> list[str]:
         place = self._folder / below

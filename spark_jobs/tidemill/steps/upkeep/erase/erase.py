@@ -10,7 +10,7 @@ command.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -30,7 +30,12 @@ from tidemill.steps.upkeep.erase.pages import pages_of
 from tidemill.steps.upkeep.erase.past import ALWAYS, Past, forget
 from tidemill.steps.upkeep.erase.plan import ErasePlan, plan_erase
 from tidemill.steps.upkeep.erase.rebuild import rebuild_without
-from tidemill.steps.upkeep.erase.remote_rows import count_remote, erase_remote
+from tidemill.steps.upkeep.erase.remote_rows import (
+    count_past,
+    count_remote,
+    erase_remote,
+    forget_past,
+)
 from tidemill.steps.upkeep.erase.row_file import write_without
 from tidemill.steps.upkeep.erase.words import take_out
 from tidemill.steps.upkeep.leftover import remove
@@ -65,7 +70,13 @@ class ReasonNamesPerson(UsageError):
 
 
 def erase(
-    run: RunContext, condition: Condition, *, by: str, reason: str, release: bool = False
+    run: RunContext,
+    condition: Condition,
+    *,
+    by: str,
+    reason: str,
+    release: bool = False,
+    accept_loss: bool = False,
 ) -> ErasePlan:
     """Erase rows, or go on with what was interrupted.
 
@@ -73,6 +84,7 @@ def erase(
         by: Who decides.
         reason: Why; neither may name the person.
         release: Whether a table that was read again is published though the gate holds it.
+        accept_loss: Whether it is read again without input that is gone.
 
     Returns:
         What was done.
@@ -95,21 +107,24 @@ def erase(
                 hold(build, step=ERASE, run_id=run.run_id, patience=PATIENCE_SECONDS)
             )
         held = leases.enter_context(run.hold(ERASE, patience=PATIENCE_SECONDS))
-        plan = plan_erase(run.pipeline, condition)
+        plan = plan_erase(run.pipeline, condition, accept_loss=accept_loss)
         if not plan.needed:
             return plan
         with disk_errors(layout.home):
             done = plan.begun or _begin(held, condition, by=by, reason=reason)
             others: tuple[Path, ...] = ()
             if plan.rebuilds:
-                others = _build_again(held, plan, condition, done, release=release)
+                past = _read_again(held, plan, done, release=release, accept_loss=accept_loss)
+                others = _forget(held, past, condition)
             else:
                 _carry_out(held, plan, condition, done.number)
-                _prove(run.pipeline, find(layout, condition).paths, condition)
+                left = find(layout, condition).paths
+                _prove(run.pipeline, left, count_remote(run.pipeline, condition))
             end = Erased(
                 rows=plan.rows,
                 rejected=plan.rejected,
                 files=len(plan.found.rows),
+                accepted_loss=accept_loss,
                 at=run.clock(),
             )
             documents.put_if_absent(end_of_erasure(layout.home, done.number), end)
@@ -118,20 +133,27 @@ def erase(
     return plan
 
 
-def _build_again(
-    run: LeasedRun, plan: ErasePlan, condition: Condition, erasure: Erasure, *, release: bool
-) -> tuple[Path, ...]:
-    """Replace everything by what the input gives without the rows.
+def _read_again(
+    run: LeasedRun, plan: ErasePlan, erasure: Erasure, *, release: bool, accept_loss: bool
+) -> Past:
+    """Replace everything by what the input gives without the rows; what is past then."""
+    for path in (*plan.found.waste, *plan.found.pages):
+        # A power cut may have torn what the tables are read by.
+        run.lease.check()
+        _remove(path)
+    live = rebuild_without(run, erasure, release=release, accept_loss=accept_loss)
+    run.lease.check()
+    forget_past(run.pipeline, run.epoch)
+    return Past.before(run.layout, live)
+
+
+def _forget(run: LeasedRun, past: Past, condition: Condition) -> tuple[Path, ...]:
+    """Remove what is past.
 
     Returns:
         The files whose rows hold the values all the same, as they came of other sources.
     """
     layout = run.layout
-    for path in (*plan.found.waste, *plan.found.pages):
-        # A power cut may have torn what the tables are read by.
-        run.lease.check()
-        _remove(path)
-    past = Past.before(layout, rebuild_without(run, erasure, release=release))
     forget(run, past)
     for path in find(layout, condition).words:
         run.lease.check()
@@ -140,7 +162,7 @@ def _build_again(
     found = find(layout, condition)
     rows = {one.path for one in found.rows if not past.has(one.path)}
     left = {*past.files(), *(one for one in found.paths if not past.keeps(one))}
-    _prove(run.pipeline, sorted(left), condition)
+    _prove(run.pipeline, sorted(left), count_past(run.pipeline, str(past.live)))
     return tuple(sorted(rows))
 
 
@@ -198,9 +220,9 @@ def _carry_out(run: LeasedRun, plan: ErasePlan, condition: Condition, number: in
         _remove(path)
 
 
-def _prove(pipeline: Pipeline, found: Iterable[Path], condition: Condition) -> None:
+def _prove(pipeline: Pipeline, found: Iterable[Path], remote: Mapping[str, int]) -> None:
     left = [*map(str, found)]
-    held = {name: rows for name, rows in count_remote(pipeline, condition).items() if rows}
+    held = {name: number for name, number in remote.items() if number}
     if left or held:
         places = [*left, *held]
         raise NotErased(

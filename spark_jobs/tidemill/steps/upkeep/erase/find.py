@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 import pyarrow as pa
 
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.file_formats.delta_log import LOG
 from tidemill.file_formats.parquet import TornParquet
 from tidemill.publish.delta.erasure import values_in_log
@@ -20,12 +23,15 @@ from tidemill.steps.upkeep.erase.row_file import RowFile, look_at
 from tidemill.steps.upkeep.leftover import removals
 from tidemill.storage.folders import walk
 
+# So many objects are fetched at the same time; each is in memory, or a row group of it.
+FETCHES = 8
 # What only informs: values are taken out of it, or it is removed.
 PAGES = ("docs",)
 INFORMING = ("runs", "failures", "notices", "streams", "status.json")
 TABLES = ("table", "rejected")
 # Books that people's words stand in.
 DECIDING = ("increments", "journal")
+Kind = Literal["waste", "pages", "words", "stuck"]
 
 
 @dataclass(frozen=True)
@@ -65,31 +71,60 @@ def find(layout: Layout, condition: Condition) -> Found:
         NotErasable: a file's values cannot be compared.
     """
     rows: list[RowFile] = []
-    others: dict[str, list[Path]] = {"waste": [], "pages": [], "words": [], "stuck": []}
-    spelled = tuple(_spellings(condition.texts))
-    for path in _files(layout.home):
-        part = path.relative_to(layout.home).parts[0]
-        if removals(layout) in path.parents:
-            others["waste"].append(path)
-        elif path.parent.name != LOG and _is_parquet(path):
-            try:
-                found = look_at(path, condition)
-            except TornParquet:
-                others["waste"] += [path] if part in TABLES else []
-                continue
-            if found is not None and part in TABLES:
+    others: dict[Kind, list[Path]] = {"waste": [], "pages": [], "words": [], "stuck": []}
+    files = [*_files(layout.home)]
+    search = _Search(layout, condition, tuple(_spellings(condition.texts)), frozenset(files))
+    with ThreadPoolExecutor(FETCHES if isinstance(layout.home, ObjectPath) else 1) as pool:
+        for path, found in zip(files, pool.map(search.look, files), strict=True):
+            if isinstance(found, RowFile):
                 rows.append(found)
             elif found is not None:
-                others["stuck"].append(path)
-        elif spelled:
-            try:
-                kind = _kind(path, part) if _says(path, spelled) else None
-            except pa.ArrowException:
-                # A checkpoint of a Delta log that a power cut has torn: readers pass it over.
-                kind = "waste"
-            if kind is not None:
-                others[kind].append(path)
+                others[found].append(path)
     return Found(tuple(rows), *(tuple(one) for one in others.values()))
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search in the files of a pipeline.
+
+    Args:
+        spelled: The texts of the condition as they stand in documents.
+        files: All files below the folder.
+    """
+
+    layout: Layout
+    condition: Condition
+    spelled: Sequence[str]
+    files: Collection[Path]
+
+    def look(self, path: Path) -> RowFile | Kind | None:
+        """What a file holds; None where it holds nothing."""
+        part = path.relative_to(self.layout.home).parts[0]
+        if removals(self.layout) in path.parents:
+            return "waste"
+        if path.parent.name != LOG and _is_parquet(path):
+            try:
+                found = look_at(path, self.condition)
+            except TornParquet:
+                return "waste" if part in TABLES else None
+            return found if found is None or part in TABLES else "stuck"
+        if not self.spelled:
+            return None
+        try:
+            return _kind(path, part) if self._says(path) else None
+        except pa.ArrowException:
+            # A checkpoint of a Delta log that a power cut has torn: readers pass it over.
+            return "waste"
+
+    def _says(self, path: Path) -> bool:
+        try:
+            if path.parent.name == LOG and path.suffix in (".json", ".parquet"):
+                text = values_in_log(path, self.files)
+            else:
+                text = path.read_bytes().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return False
+        return words_pattern(self.spelled).search(text) is not None
 
 
 def _is_parquet(path: Path) -> bool:
@@ -113,22 +148,11 @@ def _files(home: Path) -> Iterator[Path]:
                 yield place / name
 
 
-def _kind(path: Path, part: str) -> str:
+def _kind(path: Path, part: str) -> Kind:
     if part in PAGES:
         return "pages"
     named = part in (*INFORMING, *DECIDING) or path.parent.name == LOG
     return "words" if named else "stuck"
-
-
-def _says(path: Path, spelled: Sequence[str]) -> bool:
-    try:
-        if path.parent.name == LOG and path.suffix in (".json", ".parquet"):
-            text = values_in_log(path)
-        else:
-            text = path.read_bytes().decode("utf-8", "replace")
-    except FileNotFoundError:
-        return False
-    return words_pattern(spelled).search(text) is not None
 
 
 def _spellings(texts: Sequence[str]) -> Iterator[str]:

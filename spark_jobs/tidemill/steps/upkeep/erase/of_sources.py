@@ -18,7 +18,7 @@ from tidemill.steps.upkeep.erase.parse_condition import (
 )
 from tidemill.steps.upkeep.erase.support import columns_of, values_elsewhere
 
-# DDL's names of types -> those of Spark's JSON.
+# DDL's names of types, which Kafka's values have too -> those of Spark's JSON.
 AS_JSON = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
 
 
@@ -99,8 +99,11 @@ def _chosen(spec: Spec, columns: Sequence[str], given: Sequence[str]) -> tuple[s
 
 
 def _types(spec: Spec, source: str) -> Mapping[str, str]:
-    ddl = spec.sources[source].ddl
-    return {} if ddl is None else {name: kind.name for name, kind in column_types(ddl).items()}
+    given = spec.sources[source]
+    if given.ddl is not None:
+        return {name: kind.name for name, kind in column_types(given.ddl).items()}
+    types = {name: given.type_of(name) for name in given.columns}
+    return {name: kind for name, kind in types.items() if kind is not None}
 
 
 def _schema(spec: Spec, source: str) -> Mapping[str, Any]:

@@ -17,11 +17,12 @@ from tidemill.steps.upkeep.erase.find import Found, find
 from tidemill.steps.upkeep.erase.input_files import InputLeft, input_left
 from tidemill.steps.upkeep.erase.past import Past
 from tidemill.steps.upkeep.erase.rebuild import refuse_unreadable
-from tidemill.steps.upkeep.erase.remote_rows import count_remote
+from tidemill.steps.upkeep.erase.remote_rows import count_remote, past_kept, unnamed_files
 from tidemill.steps.upkeep.erase.row_file import NotErasable
 from tidemill.steps.upkeep.erase.support import refuse_named, refuse_unsupported
 from tidemill.storage.erasures import Erasure, newest_erasure, read_erasures, unfinished_erasure
-from tidemill.storage.folders import walk
+from tidemill.storage.folders import keeps_versions, walk
+from tidemill.storage.lease import newest_epoch
 
 
 class OtherErasureUnfinished(UsageError):
@@ -35,23 +36,33 @@ class ErasePlan:
     Args:
         found: What is below the pipeline's folder.
         remote: Target outside the root -> how many of the rows it holds.
+        past: Targets outside the root whose earlier snapshots are to go.
+        unnamed: Files in the storage of such targets that none of their snapshots names.
         partitions: The partitions of the files of rows, as directories name them.
         increments: The increments whose files these are.
         inputs: Files outside the folder that the rows were read from.
         lasting: The number of the erasure that leaves these rows out already; None for none.
         begun: The erasure that is to be finished.
         condition: The condition of the rows.
+        origins: Sources whose input the rows came from, beside files.
+        lost: What cannot be read again, which a person accepts.
+        versions: Whether the bucket of the root keeps older versions of objects.
     """
 
     layout: Layout
     found: Found
     remote: Mapping[str, int]
+    past: tuple[str, ...]
+    unnamed: tuple[str, ...]
     partitions: tuple[str, ...]
     increments: tuple[int, ...]
     inputs: InputLeft
     lasting: int | None
     begun: Erasure | None
     condition: Condition
+    origins: tuple[str, ...]
+    lost: tuple[str, ...]
+    versions: bool
 
     @property
     def rebuilds(self) -> bool:
@@ -83,6 +94,8 @@ class ErasePlan:
                 "into a new generation that replaces the table"
             )
             yield "remove every earlier generation: its files, checkpoint, samples and pages"
+            for one in self.lost:
+                yield f"go on without what cannot be read again: {one}"
         elif found.rows:
             yield (
                 f"erase {counted(self.rows, 'row')} and {self.rejected:,} rejected ones from "
@@ -93,6 +106,8 @@ class ErasePlan:
         for target, rows in self.remote.items():
             if rows:
                 yield f"erase {counted(rows, 'row')} from {target}"
+        for target in self.past:
+            yield f"remove the earlier snapshots of {target}, with their files"
         for path in found.pages:
             yield f"remove {path}"
         for path in found.words:
@@ -110,6 +125,8 @@ class ErasePlan:
             "rejected": self.rejected,
             "files": [str(one.path) for one in found.rows],
             "targets": dict(self.remote),
+            "past": list(self.past),
+            "unnamed": list(self.unnamed),
             "partitions": list(self.partitions),
             "increments": list(self.increments),
             "pages": [str(path) for path in found.pages],
@@ -118,24 +135,33 @@ class ErasePlan:
             "inputs": [str(path) for path in self.inputs.there],
             "inputs_gone": self.inputs.gone,
             "sources": list(self.condition.sources),
+            "origins": list(self.origins),
+            "lost": list(self.lost),
             "erasure": self.lasting,
+            "versions": self.versions,
             "needed": self.needed,
         }
 
 
-def plan_erase(pipeline: Pipeline, condition: Condition) -> ErasePlan:
+def plan_erase(pipeline: Pipeline, condition: Condition, *, accept_loss: bool = False) -> ErasePlan:
     """Find out what an erasure would do; nothing is changed.
+
+    Args:
+        accept_loss: Whether input that cannot be read again is passed over.
 
     Raises:
         NotErasable: the pipeline, or something that it holds, is of a kind that is not erased.
         OtherErasureUnfinished: another erasure was begun.
         TargetUnreachable: a target outside the root does not answer.
+        Refused: a target keeps earlier rows for others.
     """
     layout = pipeline.layout
     refuse_unsupported(pipeline, condition)
+    past_targets = past_kept(pipeline) if condition.sources else []
+    lost: tuple[str, ...] = ()
     begun, lasting = _unfinished(layout, condition), _lasting(layout, condition)
     if condition.sources and begun is None and lasting is None:
-        refuse_unreadable(pipeline)
+        lost = refuse_unreadable(pipeline, accept_loss=accept_loss)
     found = find(layout, condition)
     if condition.sources:
         past = Past(layout)
@@ -161,13 +187,25 @@ def plan_erase(pipeline: Pipeline, condition: Condition) -> ErasePlan:
         layout,
         found,
         count_remote(pipeline, condition),
+        tuple(past_targets),
+        tuple(unnamed_files(pipeline)),
         tuple(_partitions(layout, found)),
         tuple(books.increments),
         InputLeft((), 0) if condition.sources else input_left(layout, books.batches),
         lasting,
         begun,
         condition,
+        _origins(pipeline, condition, books),
+        lost,
+        keeps_versions(layout.lease / f"{newest_epoch(layout.lease):06d}.json"),
     )
+
+
+def _origins(pipeline: Pipeline, condition: Condition, books: Books) -> tuple[str, ...]:
+    if condition.sources or not books.batches:
+        return condition.sources
+    sources = pipeline.spec.sources.items()
+    return tuple(name for name, source in sources if not source.LISTS_FILES)
 
 
 def _refuse_named_partitions(layout: Layout, condition: Condition) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a condition in the targets outside the root."""
+"""Rows of a condition in the targets outside the root, and what these keep of their past."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tidemill.publish.erased_rows import ErasedRows, ErasesRows
+from tidemill.publish.erased_rows import ErasedRows, ErasesRows, KeepsPast
 from tidemill.publish.registry import targets_of
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.upkeep.erase.condition import Condition
@@ -47,6 +47,53 @@ def erase_remote(
     rows = ErasedRows(_values(pipeline, condition), files, hashes)
     for target in _targets(pipeline, epoch):
         target.erase_rows(rows)
+
+
+def past_kept(pipeline: Pipeline) -> list[str]:
+    """The targets outside the root that keep what their tables were.
+
+    Raises:
+        Refused: one's past could not be removed.
+        TargetUnreachable: one does not answer.
+        TableTaken: one holds the rows of another pipeline.
+    """
+    found = _with_past(pipeline, 0)
+    for target in found:
+        target.refuse_kept_past()
+    return [target.name for target in found]
+
+
+def forget_past(pipeline: Pipeline, epoch: int) -> None:
+    """Remove from the targets outside the root what their tables were.
+
+    Args:
+        epoch: The epoch of the lease that the caller holds.
+    """
+    for target in _with_past(pipeline, epoch):
+        target.forget_past()
+
+
+def count_past(pipeline: Pipeline, generation: str) -> dict[str, int]:
+    """Target -> how many versions it has that may hold rows of earlier generations.
+
+    Args:
+        generation: The one whose rows it is to have.
+    """
+    return {one.name: one.count_past(generation) for one in _with_past(pipeline, 0)}
+
+
+def unnamed_files(pipeline: Pipeline) -> list[str]:
+    """The files in the storage of targets outside the root that no version of a table names.
+
+    Raises:
+        TargetUnreachable: one does not answer.
+    """
+    return [file for one in _with_past(pipeline, 0) for file in one.unnamed_files()]
+
+
+def _with_past(pipeline: Pipeline, epoch: int) -> list[KeepsPast]:
+    found = targets_of(pipeline, epoch, lambda _: None)
+    return [one for one in found if isinstance(one, KeepsPast)]
 
 
 def _targets(pipeline: Pipeline, epoch: int) -> list[ErasesRows]:

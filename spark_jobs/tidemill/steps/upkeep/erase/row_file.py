@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import arrow_source
 from tidemill.file_formats.parquet import TornParquet, read_footer
 from tidemill.file_formats.parquet_rows import python_values
 from tidemill.file_formats.reader import REJECT
@@ -164,7 +165,7 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:
 
 def _open(path: Path) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        return pq.ParquetFile(arrow_source(path), coerce_int96_timestamp_unit="us")
     except pa.ArrowException as error:
         raise TornParquet(
             f"{path} is not a whole Parquet file: {error}",

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tidemill.contract.layout import Layout
+from tidemill.contract.objects.object_path import path_of
 from tidemill.generations.relocation import Rewrite
 from tidemill.spark_logs.compactible_log import COMPACT
 from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files, read_log_file
@@ -38,7 +39,7 @@ def _entry(file: Path, batch: int, layout: Layout, replaced: Mapping[Path, Path]
     lines, rewritten = ["v1"], False
     for number, line in enumerate(entry.lines):
         status = entry.json(number)
-        named = Path(disk_path(status["path"]))
+        named = path_of(disk_path(status["path"]))
         was = sink_of(named)
         new = replaced.get(layout.table / was.name / named.relative_to(was))
         if new is not None:

@@ -22,6 +22,9 @@ from tidemill.steps.upkeep.erase.condition import Condition
 from tidemill.steps.upkeep.erase.row_file import NotErasable
 from tidemill.storage.tables_read import is_read
 
+# The targets that give rows up.
+ERASED = (DeltaTarget, FilesTarget, DatabaseTarget, IcebergTarget)
+
 
 def refuse_unsupported(pipeline: Pipeline, condition: Condition) -> None:
     """Refuse a pipeline whose rows are also where an erasure does not reach.
@@ -70,7 +73,7 @@ def values_elsewhere(note: GenerationNote) -> Iterator[str]:
 def _reasons_of_targets(pipeline: Pipeline, condition: Condition) -> Iterator[tuple[str, str]]:
     spec, start_over = pipeline.spec, _start_over(pipeline)
     for target in spec.publish:
-        if not isinstance(target, (DeltaTarget, FilesTarget, DatabaseTarget, IcebergTarget)):
+        if not isinstance(target, ERASED):
             yield (
                 f"publish names {target.name}, whose rows and heads are outside the root",
                 f"Take it out of the spec and erase there by its own means; {start_over[0].lower()}"
@@ -96,7 +99,7 @@ def _reasons_of_a_rebuild(pipeline: Pipeline, condition: Condition) -> Iterator[
                     f"Logs repeat the names of partitions. {_start_over(pipeline)}",
                 )
     for target in pipeline.spec.publish:
-        if not isinstance(target, (DeltaTarget, FilesTarget, DatabaseTarget)):
+        if not isinstance(target, ERASED):
             yield (
                 f"publish names {target.name}, which keeps more than the newest rows of a table "
                 "that is replaced as a whole",
