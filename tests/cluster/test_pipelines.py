@@ -101,7 +101,7 @@ def test_a_group_with_state_kafka_and_functions_in_python_and_then_a_backfill(
         ("EBB?", date(2026, 3, 1)),
         ("TIDE?", date(2026, 3, 1)),
     ]
-    ended = cluster.master.view()["completedapps"]
+    ended = cluster.ended()
     assert {app["state"] for app in ended} == {"FINISHED"}
     assert [app["name"] for app in ended] == [
         "tidemill ingest of 3 pipelines",

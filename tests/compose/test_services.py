@@ -104,8 +104,7 @@ def test_the_metadata_has_our_pool_and_the_pipelines(api: httpx.Client) -> None:
 def test_a_run_goes_through_all_of_it_and_publishes(stage: Stage, api: httpx.Client) -> None:
     write_day(stage.home / "input" / "shop_orders", 1)
     assert run(api, "shop_orders") == {"success"}
-    (done,) = masters_view(stage)["completedapps"]
-    assert (done["name"], done["state"]) == ("tidemill ingest shop_orders", "FINISHED")
+    assert ended_on(stage) == [("tidemill ingest shop_orders", "FINISHED")]
     table = stage.home / "root" / "shop_orders" / "table"
     assert DeltaTable(table).to_pyarrow_table().num_rows > 0
 
@@ -163,9 +162,10 @@ def test_a_bucket_and_a_topic_come_to_the_tables_that_an_embedded_run_makes_of_t
 
     assert run(api, "delivered_orders") == {"success"}
     assert run(api, "events_kafka") == {"success"}
-    assert {"tidemill ingest delivered_orders", "tidemill ingest events_kafka"} <= {
-        app["name"] for app in masters_view(stage)["completedapps"]
-    }
+    assert {
+        ("tidemill ingest delivered_orders", "FINISHED"),
+        ("tidemill ingest events_kafka", "FINISHED"),
+    } <= set(ended_on(stage))
 
     (tmp_path / "root").mkdir()
     connections = {name: value for name, value in given.items() if name.startswith("AIRFLOW_CONN_")}
@@ -198,9 +198,7 @@ def test_with_celery_a_run_publishes_to_the_warehouse_what_an_embedded_one_does(
         stage.change(composition, again=["airflow-scheduler"])
         assert run(api, "actions_per_hour") == {"success"}
     assert "airflow-worker" in stage.healthy
-    assert "tidemill ingest actions_per_hour" in {
-        app["name"] for app in masters_view(stage)["completedapps"]
-    }
+    assert ("tidemill ingest actions_per_hour", "FINISHED") in ended_on(stage)
     found = [line for line in metrics.lines if line.startswith("airflow.tidemill.rows_in,")]
     assert [line for line in found if "pipeline=actions_per_hour" in line]
 
@@ -287,3 +285,9 @@ def states(api: httpx.Client, path: str, what: str) -> set[str]:
 def masters_view(stage: Stage) -> Any:
     """What Spark's master says of its workers and applications."""
     return httpx.get(f"http://127.0.0.1:{stage.port('spark-master', 8080)}/json/").json()
+
+
+def ended_on(stage: Stage) -> list[tuple[str, str]]:
+    """Name and state of each application of the past, once none is at work."""
+    wait_for(lambda: not masters_view(stage)["activeapps"], PATIENCE)
+    return [(app["name"], app["state"]) for app in masters_view(stage)["completedapps"]]

@@ -114,6 +114,14 @@ class Cluster:
         """How many workers the master knows to be alive."""
         return sum(worker["state"] == "ALIVE" for worker in self.master.view()["workers"])
 
+    def ended(self) -> list[dict[str, Any]]:
+        """The applications of the past, the oldest first, once none is at work.
+
+        A command ends a moment before its JVM, and only then the application does.
+        """
+        wait_for(lambda: not self.master.view()["activeapps"], PATIENCE)
+        return list(self.master.view()["completedapps"])
+
     def __enter__(self) -> Self:
         with ExitStack() as started:
             for daemon in (*self.masters, *self.workers):
