@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tidemill.engine.sources.columns import CORRUPT
-from tidemill.engine.sources.json_objects import with_object
+from tidemill.engine.sources.json_objects import ObjectColumns, with_object
 from tidemill.spec.formats.rules import WITH_DATE
 
 SCHEMA = f"id bigint, at timestamp, until timestamp, inner struct<at: timestamp>, {CORRUPT} string"
@@ -59,6 +59,7 @@ def test_an_object_is_the_one_that_spark_makes_of_it(
     schema = StructType.fromDDL(SCHEMA)
     rows = spark.createDataFrame([(text,) for text in TEXTS], "text string")
     own = rows.select("*", F.from_json("text", schema, options).alias("object"))
-    found = with_object(rows, F.col("text"), schema, options, "object", {"size": F.length("text")})
-    assert sorted(found.columns) == ["object", "size", "text"]
+    size, names = {"size": F.length("text")}, ObjectColumns("object", "ends")
+    found = with_object(rows, F.col("text"), schema, options, names, size, is_utf8=True)
+    assert sorted(found.columns) == ["ends", "object", "size", "text"]
     assert found.select(*own.columns).collect() == own.collect()

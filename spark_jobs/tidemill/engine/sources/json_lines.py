@@ -5,14 +5,12 @@ also makes several rows of a line that is an array, and none of an empty one: al
 (Spark 4.2). So lines are read as text, and one counts only if it is an object and nothing else.
 """
 
-from collections.abc import Mapping
-
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
-from tidemill.engine.sources.json_objects import with_object
+from tidemill.engine.sources.json_objects import ObjectColumns, with_object
 from tidemill.engine.sources.new_fields import Found, all_fields
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.new_fields import Rescue
@@ -39,9 +37,8 @@ def parse_lines(lines: DataFrame, source: FileSource, schema: StructType) -> Dat
     options = {**source.reader_options, "mode": "PERMISSIVE"}
     of_object = {**options, "columnNameOfCorruptRecord": CORRUPT}
     further = {} if source.new_fields == "ignore" else {_FIELDS: all_fields(text, options)}
-    # Spark generates no code for a step that has it in it: so those above only ask for it.
-    further[_ENDS] = ends_with_object(text, options)
-    rows = with_object(lines, text, parsing, of_object, _PARSED, further)
+    new = ObjectColumns(_PARSED, _ENDS)
+    rows = with_object(lines, text, parsing, of_object, new, further, is_utf8=True)
     object_ = F.col(_PARSED)
     value = F.col(_VALUE) if _VALUE in lines.columns else object_
     fits = object_.isNotNull() & object_[CORRUPT].isNull() & value.isNotNull()
@@ -93,24 +90,3 @@ def elements_of(texts: DataFrame, source: FileSource, schema: StructType) -> Dat
     return lines.withColumn(
         CORRUPT, F.when(F.col(CORRUPT).isNotNull() & undecodable, F.col(RECORD))
     )
-
-
-def ends_with_object(text: Column, options: Mapping[str, str]) -> Column:
-    """Whether nothing follows the object at the beginning of a text; never null.
-
-    Args:
-        text: A text that begins with an object.
-        options: Those of `from_json` with which it was parsed, without a corrupt record's column.
-    """
-    # Where the only closing bracket is the last sign, the text need not be parsed again. Without
-    # blanks after it the text need not be copied either.
-    closed = F.lit("}")
-    at_end = F.endswith(text, closed) | F.endswith(F.rtrim(text, F.lit(_BLANKS)), closed)
-    flat = at_end & (F.substring_index(text, "}", 2) == text)
-    # What follows the object makes it another list, or none. A comment ends with the line.
-    listed = F.concat(F.lit("["), text, F.lit("\n,0]"))
-    # The first one is generated code. NaN, say, is not JSON, and then the options count.
-    count = F.coalesce(
-        F.json_array_length(listed), F.size(F.from_json(listed, "array<string>", {**options}))
-    )
-    return F.when(flat, F.lit(True)).otherwise(F.coalesce(count == 2, F.lit(False)))

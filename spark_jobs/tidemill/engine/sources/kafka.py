@@ -22,7 +22,7 @@ from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.kafka import spark_options
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.framed_values import Writers, writers_of
-from tidemill.engine.sources.json_objects import computed_once
+from tidemill.engine.sources.json_objects import ObjectColumns, computed_once
 from tidemill.engine.sources.kafka_value import (
     ends,
     fields_of,
@@ -174,10 +174,9 @@ def _with_parsed(
     """Records with what their values are, each computed once; None where a value is one column."""
     further = {} if value.new_fields == "ignore" else {FIELDS: fields_of(value)}
     if value.format == "json":
-        # Spark generates no code for a step that has it in it: so those above only ask for it.
-        further[ENDS] = ends(value)
         if not continuous:
-            return with_json_object(records, value, PARSED, further)
+            return with_json_object(records, value, ObjectColumns(PARSED, ENDS), further)
+        further[ENDS] = ends(value)
     parsed = parse(value, writers)
     if parsed is None:
         return None

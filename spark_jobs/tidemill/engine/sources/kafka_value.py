@@ -15,8 +15,7 @@ from pyspark.sql.avro.functions import from_avro
 from tidemill.engine.sources.columns import CORRUPT, schema_of
 from tidemill.engine.sources.framed_protobuf import decoded
 from tidemill.engine.sources.framed_values import DATA, Writers, by_writer
-from tidemill.engine.sources.json_lines import ends_with_object
-from tidemill.engine.sources.json_objects import with_object
+from tidemill.engine.sources.json_objects import ObjectColumns, ends_with_object, with_object
 from tidemill.engine.sources.new_fields import Found, all_fields
 from tidemill.spec.sources.kafka_value import BINARY_RECORDS, READER_SCHEMA, KafkaValue
 
@@ -57,17 +56,17 @@ def parse(value: KafkaValue, writers: Writers | None = None) -> Column | None:
 
 
 def with_json_object(
-    records: DataFrame, value: KafkaValue, column: str, further: Mapping[str, Column]
+    records: DataFrame, value: KafkaValue, names: ObjectColumns, further: Mapping[str, Column]
 ) -> DataFrame:
-    """Records with the object that a value of json is, as by `parse`.
+    """Records with the object that a value of json is, as by `parse` and `ends`.
 
     Args:
-        column: The name of the column that gets it.
+        names: Those of the new columns.
         further: Other columns that are computed once -> what they are.
     """
     text = F.col("value").cast("string")
     schema = schema_of(_schema(value), "sources.*.value.schema")
-    return with_object(records, text, schema, _options(value), column, further)
+    return with_object(records, text, schema, _options(value), names, further, is_utf8=False)
 
 
 def ends(value: KafkaValue) -> Column:

@@ -10,10 +10,9 @@ finds their classes, on its cache of file systems, and on Janino.
 
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from tidemill.engine.spark_internals.java_object import compiled, instance
+from tidemill.engine.spark_internals.java_object import define_beside
 
 PACKAGE = "org.apache.hadoop.fs.local"
 # Files go by the first, checkpoints by the second: each with Hadoop's default, and our class.
@@ -34,7 +33,6 @@ SOURCE = """
 package org.apache.hadoop.fs.local;
 
 import java.io.IOException;
-import java.lang.invoke.MethodHandles;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
@@ -128,12 +126,6 @@ public final class ModesInProcessFs extends LocalFs {
     return raw.getFileLinkStatus(path);
   }
 }
-
-public final class Definition {
-  public void beside(Class neighbour, byte[] code) throws IllegalAccessException {
-    MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup()).defineClass(code);
-  }
-}
 """
 
 
@@ -152,15 +144,7 @@ def set_modes_in_process(session: SparkSession) -> None:
         return
     # Executors have a class loader and a copy of the settings of their own, and find a class by
     # name where Hadoop's own are.
-    neighbour = jvm.java.lang.Class.forName(f"{PACKAGE}.LocalFs")
-    try:
-        neighbour.getClassLoader().loadClass(f"{PACKAGE}.{CLASSES[-1]}")
-    except Py4JJavaError:
-        compiler = compiled(session, SOURCE)
-        definition = instance(session, compiler, f"{PACKAGE}.Definition")
-        codes = compiler.getBytecodes()
-        for name in CLASSES:
-            definition.beside(neighbour, codes.get(f"{PACKAGE}.{name}"))
+    define_beside(session, f"{PACKAGE}.LocalFs", SOURCE, CLASSES)
     # Hadoop keeps a file system for all later users; closed, it is made again.
     jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), conf).close()
     for key, (_, ours) in SETTINGS.items():
