@@ -88,7 +88,7 @@ def test_an_object_is_the_one_that_spark_makes_of_the_text(
         json = JsonOfBytes(spark, text, options, is_utf8)
         assert read(texts, json.object_of(schema)) == own
         assert len(own) == len(TEXTS) + 1
-        # Nobody asks where another text than an object ends.
+        # Where no object is, its end is not asked for.
         found = F.from_json(text, schema, options)
         objects = texts.where(found.isNotNull() & found.getField(CORRUPT).isNull())
         ends = objects.select(json.is_alone(), ends_with_object(text, options)).collect()

@@ -24,8 +24,8 @@ class ObjectColumns:
     """Names of the columns that an object in a text gets.
 
     Args:
-        object: Of the column with the object.
-        ends: Of the column that tells whether nothing follows it; never null.
+        object: The column with the object.
+        ends: The column that tells whether nothing follows it; never null.
     """
 
     object: str

@@ -209,7 +209,7 @@ class JsonOfBytes:
             read(result.json()).asNullable(),
             catalyst.seq([columns.expression(text._jc)]),
             catalyst.seq([]),
-            # A text that is null is no object; the same text is always the same one.
+            # Null gives null, anything may, and a text gives the same each time.
             *(True, True, True),
         )
         return ClassicColumn(columns.column(called))
