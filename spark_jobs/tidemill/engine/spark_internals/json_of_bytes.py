@@ -17,13 +17,12 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import BooleanType, DataType, StructType
 
-from tidemill.engine.spark_internals.catalyst import Catalyst
 from tidemill.engine.spark_internals.java_object import define_beside
 
 PACKAGE = "org.apache.spark.sql.catalyst.json"
-NAME = "JsonOfBytes"
+NAME = f"{PACKAGE}.JsonColumns"
 # In the order in which Java can verify them.
-CLASSES = ("Jackson", "SameText", "ObjectsOfText", NAME)
+CLASSES = ("Jackson", "SameText", "ObjectsOfText", "JsonOfBytes", "JsonColumns")
 SOURCE = """
 package org.apache.spark.sql.catalyst.json;
 
@@ -34,13 +33,23 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Map;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.catalyst.util.FailureSafeParser;
+import org.apache.spark.sql.classic.ExpressionUtils$;
+import org.apache.spark.sql.types.DataType$;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Function1;
 import scala.Function2;
 import scala.collection.Iterator;
+import scala.collection.immutable.$colon$colon;
 import scala.collection.immutable.Nil$;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractFunction2;
@@ -99,11 +108,18 @@ public final class JsonOfBytes implements Serializable {
   private transient FailureSafeParser parser;
   private transient JsonFactory factory;
 
-  public JsonOfBytes(StructType schema, StructType values, JSONOptions options, boolean isUtf8) {
+  JsonOfBytes(StructType schema, JSONOptions options, boolean isUtf8) {
     this.schema = schema;
-    this.values = values;
     this.options = options;
     this.isUtf8 = isUtf8;
+    ArrayList others = new ArrayList();
+    StructField[] fields = schema.fields();
+    for (int at = 0; at < fields.length; at++) {
+      if (!fields[at].name().equals(options.columnNameOfCorruptRecord())) {
+        others.add(fields[at]);
+      }
+    }
+    this.values = new StructType((StructField[]) others.toArray(new StructField[0]));
   }
 
   public InternalRow parse(UTF8String text) {
@@ -155,6 +171,24 @@ public final class JsonOfBytes implements Serializable {
     return "json";
   }
 }
+
+// Made by one call, since Python asks for each class and method by a call of its own.
+public final class JsonColumns {
+  public Column of(Column text, String method, String result, String schema, Map options,
+      String zone, String corrupt, boolean isUtf8) {
+    StructType fields = (StructType) DataType$.MODULE$.fromJson(schema).asNullable();
+    JSONOptions given = new JSONOptions(PythonUtils.toScalaMap(options), zone, corrupt);
+    ExpressionUtils$ columns = ExpressionUtils$.MODULE$;
+    return columns.column(new Invoke(
+        Literal$.MODULE$.fromObject(new JsonOfBytes(fields, given, isUtf8)),
+        method,
+        DataType$.MODULE$.fromJson(result).asNullable(),
+        new $colon$colon(columns.expression(text), Nil$.MODULE$),
+        Nil$.MODULE$,
+        // Null gives null, anything may, and a text gives the same each time.
+        true, true, true));
+  }
+}
 """
 
 
@@ -180,36 +214,29 @@ class JsonOfBytes:
 
     def is_alone(self) -> Column:
         """Whether nothing follows the value at the beginning of a text."""
-        return self._call("isAlone", StructType(), BooleanType())
+        return self._call("isAlone", BooleanType(), StructType())
 
-    def _call(self, method: str, schema: StructType, result: DataType) -> Column:
-        jvm: Any = self.session._jvm
-        sql = jvm.org.apache.spark.sql
-        define_beside(self.session, f"{PACKAGE}.JacksonParser", SOURCE, CLASSES)
-        usual = self.session.conf.get("spark.sql.columnNameOfCorruptRecord")
-        corrupt = self.options.get("columnNameOfCorruptRecord", usual)
-        values = StructType([field for field in schema.fields if field.name != corrupt])
-        read = sql.types.DataType.fromJson
-        options = sql.catalyst.json.JSONOptions(
-            jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({**self.options}),
-            self.session.conf.get("spark.sql.session.timeZone"),
-            corrupt,
-        )
-        parser = sql.catalyst.json.JsonOfBytes(
-            read(schema.json()).asNullable(),
-            read(values.json()).asNullable(),
-            options,
+    def _call(self, method: str, result: DataType, schema: StructType) -> Column:
+        text: Any = self.text
+        conf = self.session.conf
+        column = _columns(self.session).of(
+            text._jc,
+            method,
+            result.json(),
+            schema.json(),
+            {**self.options},
+            conf.get("spark.sql.session.timeZone"),
+            conf.get("spark.sql.columnNameOfCorruptRecord"),
             self.is_utf8,
         )
-        catalyst, columns = Catalyst(self.session), sql.classic.ExpressionUtils
-        text: Any = self.text
-        called = catalyst.objects.Invoke(
-            catalyst.Literal.fromObject(parser),
-            method,
-            read(result.json()).asNullable(),
-            catalyst.seq([columns.expression(text._jc)]),
-            catalyst.seq([]),
-            # Null gives null, anything may, and a text gives the same each time.
-            *(True, True, True),
-        )
-        return ClassicColumn(columns.column(called))
+        return ClassicColumn(column)
+
+
+def _columns(session: SparkSession) -> Any:
+    """The one object of `JsonColumns`, which the JVM keeps."""
+    jvm: Any = session._jvm
+    known: dict[str, Any] = vars(jvm)
+    if NAME not in known:
+        define_beside(session, f"{PACKAGE}.JacksonParser", SOURCE, CLASSES)
+        setattr(jvm, NAME, jvm.org.apache.spark.sql.catalyst.json.JsonColumns())
+    return known[NAME]
