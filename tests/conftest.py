@@ -98,6 +98,7 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
     """One small Spark for all tests."""
     from pyspark.sql import SparkSession
 
+    from tidemill.engine.spark_internals.class_lookups import keep_classes
     from tidemill.engine.spark_internals.local_files import set_modes_in_process
     from tidemill.engine.spark_internals.released_objects import release_together
 
@@ -121,6 +122,7 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
+    keep_classes(session)
     set_modes_in_process(session)
     release_together(session)
     names = [*engine_conf(parse(minimal())), "spark.sql.streaming.stateStore.encodingFormat"]
