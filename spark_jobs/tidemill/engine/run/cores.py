@@ -5,7 +5,7 @@ from time import monotonic, sleep
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import UsageError
-from tidemill.engine.spark_internals.executors import executor_cores
+from tidemill.engine.spark_internals.executors import executor_cores, first_executor_seconds
 from tidemill.sources.kinds import open_sources
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
@@ -13,7 +13,8 @@ from tidemill.spec.stream_trigger import StreamTrigger
 # A standalone cluster's limit to the cores of all executors together.
 MOST_CORES = "spark.cores.max"
 CORES_EACH, EXECUTORS = "spark.executor.cores", "spark.executor.instances"
-# Seconds until the first executor is there, and after which no further one is waited for.
+# Seconds: the longest that executors are waited for, and the least for a further one. All of them
+# start at once, on a busy machine slowly: another one may take twice as long as the first.
 PATIENCE, SETTLED = 30.0, 2.0
 STEP = 0.2
 
@@ -35,7 +36,9 @@ def cluster_cores(session: SparkSession) -> int:
         return int(each) * int(executors)
     began = since = monotonic()
     cores = executor_cores(session)
-    while monotonic() - since < (SETTLED if cores else PATIENCE) and monotonic() - began < PATIENCE:
+    while monotonic() - began < PATIENCE:
+        if cores and monotonic() - since > max(SETTLED, first_executor_seconds(session)):
+            break
         sleep(STEP)
         if (found := executor_cores(session)) != cores:
             cores, since = found, monotonic()

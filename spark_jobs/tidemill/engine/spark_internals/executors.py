@@ -1,6 +1,6 @@
 """The executors of an application: how many cores they have, and which of them were lost.
 
-Relies on `SparkContext.statusStore`, which Spark's own pages are made of.
+Relies on `SparkContext.statusStore`, which Spark's own pages are made of, and on `startTime`.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,16 @@ DRIVER = "driver"
 def executor_cores(session: SparkSession) -> int:
     """The cores of the executors that serve the application now."""
     return sum(int(one.totalCores()) for one in _executors(session, active=True))
+
+
+def first_executor_seconds(session: SparkSession) -> float:
+    """How long after the start of the application the first executor came that serves it now.
+
+    0 while there is none.
+    """
+    context: Any = session.sparkContext._jsc.sc()
+    added = [one.addTime().getTime() for one in _executors(session, active=True)]
+    return (min(added) - context.startTime()) / 1000 if added else 0.0
 
 
 def lost_executors(session: SparkSession) -> tuple[LostExecutor, ...] | None:
