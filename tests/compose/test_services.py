@@ -22,6 +22,7 @@ from tests.cluster.shell import tidemill
 from tests.compose.composition import Composition, written_env
 from tests.compose.stage import Stage
 from tests.servers.kafka_client import KafkaClient, Record
+from tests.servers.spark import ended_applications
 from tests.support.airflow.statsd_receiver import StatsdReceiver
 from tests.support.processes import wait_for
 from tidemill.contract.connections.airflow import connection
@@ -289,5 +290,5 @@ def masters_view(stage: Stage) -> Any:
 
 def ended_on(stage: Stage) -> list[tuple[str, str]]:
     """Name and state of each application of the past, once none is at work."""
-    wait_for(lambda: not masters_view(stage)["activeapps"], PATIENCE)
-    return [(app["name"], app["state"]) for app in masters_view(stage)["completedapps"]]
+    ended = ended_applications(lambda: masters_view(stage))
+    return [(app["name"], app["state"]) for app in ended]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -115,12 +115,8 @@ class Cluster:
         return sum(worker["state"] == "ALIVE" for worker in self.master.view()["workers"])
 
     def ended(self) -> list[dict[str, Any]]:
-        """The applications of the past, the oldest first, once none is at work.
-
-        A command ends a moment before its JVM, and only then the application does.
-        """
-        wait_for(lambda: not self.master.view()["activeapps"], PATIENCE)
-        return list(self.master.view()["completedapps"])
+        """The applications of the past, the oldest first, once none is at work."""
+        return ended_applications(lambda: self.master.view())
 
     def __enter__(self) -> Self:
         with ExitStack() as started:
@@ -139,3 +135,15 @@ class Cluster:
 
     def _leading(self) -> Iterator[Daemon]:
         return (one for one in self.masters if one.answers() and one.view()["status"] == "ALIVE")
+
+
+def ended_applications(view: Callable[[], Any]) -> list[dict[str, Any]]:
+    """The applications of the past, the oldest first, once none is at work.
+
+    A command ends a moment before its JVM, and only then the application does.
+
+    Args:
+        view: What the master's page says, as data.
+    """
+    wait_for(lambda: not view()["activeapps"], PATIENCE)
+    return list(view()["completedapps"])

@@ -7,19 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.servers.s3 import S3
-from tests.steps.decisions.test_relocate import GENERATION, killed_after, past
+from tests.steps.decisions.test_relocate import GENERATION, assert_half_done_is_finished, past
 from tests.support.histories.history_builder import History
-from tests.support.histories.moved_history import Moved, fields_of_entries, move
+from tests.support.histories.moved_history import Moved, assert_goes_on, fields_of_entries
 from tests.support.remedies import carry_out
 from tests.support.s3_root import history_in_bucket
 from tidemill.contract.objects.object_path import ObjectPath, path_of
-from tidemill.contract.report import Outcome
 from tidemill.generations.verify import SinkElsewhere, open_generation
 from tidemill.ledger.generation_note import read_note
 from tidemill.steps.decisions.relocate import OldPlaceInUse
 from tidemill.storage.folders import copy_folder, remove_folder
-from tidemill.storage.lease import hold
-from tidemill.storage.relocations import RelocationUnfinished, unfinished_relocation
 
 
 @pytest.fixture
@@ -63,11 +60,7 @@ def test_a_root_in_another_bucket_is_refused_and_goes_on_once_it_is_relocated(
     assert note is not None
     assert note.sink == moved.layout.sink(GENERATION)
     assert note.checkpoint == moved.layout.checkpoint(GENERATION)
-    generation = open_generation(moved.pipeline)
-    assert (generation.written, generation.ledger.latest()) == (2, 2)
-    assert all(file.path.is_file() for file in generation.log.files)
-    assert moved.publish("after").outcome is Outcome.DONE
-    assert (moved.ids(), moved.records()) == ([1, 2, 3], ["a", "b"])
+    assert_goes_on(moved)
 
 
 def _names(content: bytes, root: Path, key: str) -> bool:
@@ -80,21 +73,7 @@ def _names(content: bytes, root: Path, key: str) -> bool:
 def test_half_done_it_is_refused_to_everybody_else_and_finished_by_the_next(
     history: History, monkeypatch: pytest.MonkeyPatch, files: int
 ) -> None:
-    entries = fields_of_entries(history.sink)
-    moved = move(history)
-    with killed_after(monkeypatch, files):
-        moved.relocate()
-    assert moved.ids() == [1]
-    with pytest.raises(RelocationUnfinished):
-        open_generation(moved.pipeline)
-    lease = hold(moved.layout.lease, step="publish", run_id="publish")
-    with pytest.raises(RelocationUnfinished) as refused, lease:
-        pass
-    carry_out(moved, refused.value.remedy, "relocate")
-    assert unfinished_relocation(moved.layout.home) is None
-    assert fields_of_entries(moved.layout.sink(GENERATION)) == entries
-    assert moved.publish("after").outcome is Outcome.DONE
-    assert moved.ids() == [1, 2, 3]
+    moved = assert_half_done_is_finished(history, monkeypatch, files)
     assert not moved.relocate().needed
 
 

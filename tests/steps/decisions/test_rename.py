@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.histories.history_builder import NAME, History, reject, row, rows
-from tests.support.histories.moved_history import Moved, fields_of_entries
+from tests.support.histories.moved_history import Moved, assert_goes_on, fields_of_entries
 from tests.support.kills.killed_step import killed_at
 from tests.support.remedies import carry_out
 from tests.support.table_reader import read_rows, tree
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
-from tidemill.generations.verify import open_generation
 from tidemill.publish.head import Head, TableTaken, Turn
 from tidemill.spark_logs.relocated_entry import EntryForeign
 from tidemill.spec.pipeline import Pipeline
@@ -88,11 +87,7 @@ def test_a_renamed_pipeline_goes_on_and_its_old_name_is_refused(
     assert not past.layout.home.exists()
     assert renamed.published() == published
     assert fields_of_entries(renamed.layout.sink("live-0001")) == entries
-    generation = open_generation(renamed.pipeline)
-    assert (generation.written, generation.ledger.latest()) == (2, 2)
-    assert all(one.path.is_file() for one in generation.log.files)
-    assert renamed.publish("after").outcome is Outcome.DONE
-    assert (renamed.ids(), renamed.records()) == ([1, 2, 3], ["a", "b"])
+    assert_goes_on(renamed)
     with pytest.raises(PipelineRenamed):
         verify_pipeline(past.layout)
     verify_pipeline(renamed.layout)

@@ -10,12 +10,11 @@ import pytest
 from tests.servers.s3 import S3
 from tests.steps.decisions.test_rename import NEW, Renamed
 from tests.support.histories.history_builder import NAME, History, reject, row, rows
-from tests.support.histories.moved_history import fields_of_entries
+from tests.support.histories.moved_history import assert_goes_on, fields_of_entries
 from tests.support.kills.killed_step import killed_at
 from tests.support.remedies import carry_out
 from tests.support.s3_root import history_in_bucket
 from tidemill.contract.report import Outcome
-from tidemill.generations.verify import open_generation
 from tidemill.steps.decisions import placed_objects, relocate
 from tidemill.steps.decisions import rename as step
 from tidemill.steps.decisions.rename import NothingToRename, plan_rename
@@ -48,13 +47,9 @@ def assert_whole(past: History, renamed: Renamed) -> None:
     assert not past.layout.home.is_dir()
     assert unfinished_relocation(renamed.layout.home) is None
     assert (name_in_tables(renamed.layout), name_in_targets(renamed.layout)) == (NAME, NAME)
-    generation = open_generation(renamed.pipeline)
-    assert (generation.written, generation.ledger.latest()) == (2, 2)
-    assert all(one.path.is_file() for one in generation.log.files)
     report = perform("doctor", doctor, RunContext(renamed.pipeline, "doctor", lambda _: None))
     assert report.outcome is Outcome.DONE, report.error
-    assert renamed.publish("after").outcome is Outcome.DONE
-    assert (renamed.ids(), renamed.records()) == ([1, 2, 3], ["a", "b"])
+    assert_goes_on(renamed)
     with pytest.raises(PipelineRenamed):
         verify_pipeline(past.layout)
     with pytest.raises(NothingToRename):

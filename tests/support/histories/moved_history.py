@@ -10,7 +10,8 @@ from typing import Any
 from tests.support.histories.history_builder import NAME, History
 from tests.support.table_reader import Seen
 from tidemill.contract.layout import Layout
-from tidemill.contract.report import Report
+from tidemill.contract.report import Outcome, Report
+from tidemill.generations.verify import open_generation
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.relocate import RelocationPlan, relocate
 from tidemill.steps.parts.run import perform
@@ -70,3 +71,12 @@ def fields_of_entries(sink: Path) -> dict[str, list[dict[str, Any]]]:
             assert head.startswith(("file:///", "s3a://"))
         entries[file.name] = fields
     return entries
+
+
+def assert_goes_on(moved: Seen) -> None:
+    """Its two batches are read where they are now, and what was still to go out is published."""
+    generation = open_generation(moved.pipeline)
+    assert (generation.written, generation.ledger.latest()) == (2, 2)
+    assert all(file.path.is_file() for file in generation.log.files)
+    assert moved.publish("after").outcome is Outcome.DONE
+    assert (moved.ids(), moved.records()) == ([1, 2, 3], ["a", "b"])
