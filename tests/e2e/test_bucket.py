@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.servers.flaky_http import FlakyHttp
 from tests.servers.s3 import S3
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.recompute_requests import ask, days
@@ -32,10 +34,16 @@ def order(number: int, day: int) -> dict[str, Any]:
     return {"id": number, "at": f"2026-03-{day:02}T00:00:00Z"}
 
 
+@pytest.fixture
+def proxy(s3: S3) -> Iterator[FlakyHttp]:
+    with FlakyHttp(s3.endpoint, lambda _: None).up() as up:
+        yield up
+
+
 def test_objects_are_read_once_and_computed_again_after_they_are_gone(
-    tmp_path: Path, s3: S3, spark: object, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, s3: S3, proxy: FlakyHttp, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(variable(CONN_ID), s3.connection_at(s3.endpoint))
+    monkeypatch.setenv(variable(CONN_ID), s3.connection_at(proxy.endpoint))
     bucket = s3.fresh_bucket()
     spec = {
         "statics": {
@@ -71,7 +79,12 @@ def test_objects_are_read_once_and_computed_again_after_they_are_gone(
     zone("old")
     deliver("one", order(1, day=1), order(2, day=2))
     deliver("two", order(3, day=2))
+    # The store lists the older object only after the newer one was read.
+    proxy.unlisted = {"orders/one.json"}
     flow.go("1")
+    assert [number for (number,) in flow.published("id")] == [3]
+    proxy.unlisted = set()
+    flow.go("1 late")
     assert [number for (number,) in flow.published("id")] == [1, 2, 3]
     assert sorted(s3.objects(bucket)) == ["done/one.json", "done/two.json", "zones.json"]
     assert flow.run("2")["doctor"].outcome is Outcome.SKIPPED

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import re
+import select
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import get_context
@@ -15,13 +18,17 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 # What becomes of a request: `busy` is an answer 503, `broken` an answer 500, `cut` the first half
-# of the real answer, `lost` no answer to a request that was done, `forbidden` an answer 403,
+# of the real answer, `lost` no answer to a request that was done, `slow` none before the client
+# has given up waiting for it, `forbidden` an answer 403,
 # `careless` the answer of a server that ignores the headers If-Match and If-None-Match, `versioned`
 # that of one which keeps older versions of objects.
-Fault = Literal["busy", "broken", "cut", "lost", "forbidden", "careless", "versioned"]
+Fault = Literal["busy", "broken", "cut", "lost", "slow", "forbidden", "careless", "versioned"]
 SPAWN = get_context("spawn")
 CONDITIONS = ("if-match", "if-none-match")
 STATUS = {"busy": 503, "broken": 500, "forbidden": 403}
+# An object in a listing of S3's.
+LISTED = re.compile(rb"<Contents>.*?<Key>(.*?)</Key>.*?</Contents>", re.DOTALL)
+LONGEST_PATIENCE_SECONDS = 120
 
 
 @dataclass
@@ -33,12 +40,15 @@ class FlakyHttp:
         fault: Number of a request, from 0 -> what becomes of it; None passes it on.
         methods: Those of HTTP to which this happens; others are passed on and do not count.
         requests: How many came.
+        unlisted: Patterns of the keys that listings of a bucket leave out, as those of a store
+            do that lists what was written only later.
     """
 
     server: str
     fault: Callable[[int], Fault | None]
     methods: Collection[str] = ("GET",)
     requests: int = 0
+    unlisted: set[str] = field(default_factory=set)
     endpoint: str = field(default="", init=False)
 
     @contextmanager
@@ -53,7 +63,7 @@ class FlakyHttp:
                     answer(self, proxy.server, content_of(self), None)
                     return
                 number, proxy.requests = proxy.requests, proxy.requests + 1
-                answer(self, proxy.server, content_of(self), proxy.fault(number))
+                answer(self, proxy.server, content_of(self), proxy.fault(number), proxy.unlisted)
 
             do_HEAD = do_POST = do_PUT = do_DELETE = do_GET
 
@@ -99,12 +109,19 @@ def content_of(request: BaseHTTPRequestHandler) -> bytes:
     return request.rfile.read(int(request.headers.get("Content-Length", 0)))
 
 
-def answer(request: BaseHTTPRequestHandler, server: str, sent: bytes, fault: Fault | None) -> None:
+def answer(
+    request: BaseHTTPRequestHandler,
+    server: str,
+    sent: bytes,
+    fault: Fault | None,
+    unlisted: Collection[str] = (),
+) -> None:
     """Pass a request on and answer it, or let that fail.
 
     Args:
         server: The address of the server.
         sent: The content of the request.
+        unlisted: Patterns of keys that a listing leaves out.
     """
     if fault in STATUS:
         request.send_response(STATUS[fault])
@@ -119,9 +136,12 @@ def answer(request: BaseHTTPRequestHandler, server: str, sent: bytes, fault: Fau
             real.putheader(name, value)
     real.endheaders(sent or None)
     reply = real.getresponse()
-    body = reply.read()
+    body = LISTED.sub(lambda found: _named(found, unlisted), reply.read())
     real.close()
-    if fault == "lost":
+    if fault == "slow":
+        # The connection can be read from once its other end is closed.
+        select.select([request.connection], [], [], LONGEST_PATIENCE_SECONDS)
+    if fault in ("lost", "slow"):
         request.close_connection = True
         return
     request.send_response(reply.status)
@@ -138,3 +158,8 @@ def answer(request: BaseHTTPRequestHandler, server: str, sent: bytes, fault: Fau
     request.end_headers()
     request.wfile.write(body[: len(body) // 2] if fault == "cut" else body)
     request.close_connection = fault == "cut"
+
+
+def _named(listed: re.Match[bytes], unlisted: Collection[str]) -> bytes:
+    key = listed[1].decode()
+    return b"" if any(fnmatchcase(key, one) for one in unlisted) else listed[0]

@@ -1,6 +1,8 @@
 """An S3 server: S3Proxy as a plain Java process, over a folder of the local disk.
 
-It is a server that speaks S3's protocol over HTTP, and checks signatures; no double of one.
+It is a server that speaks S3's protocol over HTTP, checks signatures, puts on condition and in
+parts; no double of one. Maven Central and PyPI have none that is nearer to Amazon's: moto is a mock
+in Python, and MinIO is in neither.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ import pytest
 from tests.support.memory_buckets import new_root_in_memory
 from tidemill.contract.objects.client import ObjectClient
 from tidemill.contract.objects.object_path import path_of
-from tidemill.storage.conditional_put import NoConditionalPut, verify_conditional_put
 from tidemill.storage.folders import (
     claim_folder,
     copy_file,
@@ -20,6 +19,7 @@ from tidemill.storage.folders import (
     rename_folder,
     whole_file,
 )
+from tidemill.storage.root_bucket import NoConditionalPut, verify_bucket
 
 
 @pytest.fixture(params=["disk", "bucket"])
@@ -92,7 +92,7 @@ def test_a_store_that_overwrites_what_was_written_once_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     root = path_of(new_root_in_memory(monkeypatch))
-    verify_conditional_put(root)
+    verify_bucket(root)
 
     def create(client: ObjectClient, key: str, content: bytes) -> bool:
         client.put(key, content)
@@ -100,6 +100,6 @@ def test_a_store_that_overwrites_what_was_written_once_is_refused(
 
     monkeypatch.setattr(ObjectClient, "create", create)
     with pytest.raises(NoConditionalPut) as refused:
-        verify_conditional_put(root)
+        verify_bucket(root)
     assert refused.value.root == str(root)
     assert list(root.rglob("*")) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -19,10 +19,10 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.objects.errors import ObjectStoreRefuses, ObjectStoreUnreachable
 from tidemill.contract.objects.object_path import path_of
 from tidemill.storage import documents, heartbeat
-from tidemill.storage.conditional_put import NoConditionalPut
 from tidemill.storage.epochs import use_up
 from tidemill.storage.folders import claim_folder
 from tidemill.storage.lease import Released, current_holder, hold, newest_epoch
+from tidemill.storage.root_bucket import NoConditionalPut, NoStrongListing
 from tidemill.storage.root_identity import (
     PipelineFolderLost,
     RootForeign,
@@ -34,6 +34,7 @@ from tidemill.storage.root_identity import (
 )
 
 WRITES = ("PUT",)
+IMPATIENT = {"timeout": timedelta(seconds=2)}
 
 
 @pytest.fixture
@@ -79,10 +80,11 @@ def test_of_writers_at_the_same_time_one_wins(root: Path) -> None:
     assert documents.read(path, Released) in found.values()
 
 
-@pytest.mark.parametrize("fault", ["lost", "broken", "busy"])
+@pytest.mark.parametrize("fault", ["lost", "slow", "broken", "busy"])
 def test_a_put_that_fails_on_its_way_is_ours_all_the_same(
     fault: Fault, s3: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tidemill.contract.objects.client.TIMES", IMPATIENT)
     with FlakyHttp(s3.endpoint, failing(fault, 2), methods=WRITES).up() as proxy:
         path = path_of(new_root(s3, monkeypatch, proxy.endpoint)) / "000001.json"
         documents.put(path, document(1))
@@ -232,3 +234,19 @@ def test_a_store_that_overwrites_what_was_written_once_is_refused(
                     use(root)
                 assert refused.value.root == str(root)
             assert list(root.rglob("*")) == []
+
+
+def test_a_store_that_does_not_list_what_it_has_is_refused(
+    s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FlakyHttp(s3.endpoint, lambda _: None).up() as proxy:
+        root = path_of(new_root(s3, monkeypatch, proxy.endpoint))
+        initialise(root, environ={})
+        proxy.unlisted = {"*/probe-*"}
+        for use in (initialise, verify_root):
+            with pytest.raises(NoStrongListing) as refused:
+                use(root)
+            assert refused.value.root == str(root)
+        proxy.unlisted = set()
+        assert verify_root(root, {}) is None
+        assert not list(root.rglob("*probe*"))

@@ -22,8 +22,8 @@ from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.objects.object_path import ObjectPath
 from tidemill.storage import documents
-from tidemill.storage.conditional_put import verify_conditional_put
 from tidemill.storage.disk_errors import NoHardLinks, NotPermitted
+from tidemill.storage.root_bucket import verify_bucket
 from tidemill.storage.sync import make_folder, put_whole
 
 ROOT_ID = "TIDEMILL_ROOT_ID"
@@ -87,9 +87,10 @@ def verify_root(root: Path, environ: Mapping[str, str] = os.environ) -> str | No
         RootNotInitialised: the folder has no identity, and should have one.
         RootForeign: it has another one.
         NoConditionalPut: it is in an object store that lets a second writer overwrite the first.
+        NoStrongListing: it is in an object store that does not list all that it has.
     """
     if isinstance(root, ObjectPath):
-        verify_conditional_put(root)
+        verify_bucket(root)
     found, known = _identity(root), _known(root, environ)
     if found is None and isinstance(root, ObjectPath):
         raise RootNotInitialised(
@@ -136,9 +137,10 @@ def initialise(
     Raises:
         UsageError: `TIDEMILL_ROOT_ID` names another root than this one.
         NoConditionalPut: it is in an object store that lets a second writer overwrite the first.
+        NoStrongListing: it is in an object store that does not list all that it has.
     """
     if isinstance(root, ObjectPath):
-        verify_conditional_put(root)
+        verify_bucket(root)
     root.mkdir(parents=True, exist_ok=True)
     found, given = _identity(root), environ.get(ROOT_ID)
     if root_id is not None and found is not None and found.id != root_id:

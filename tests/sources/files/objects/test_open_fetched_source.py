@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -127,8 +127,12 @@ def test_a_directory_that_is_gone_is_a_disk_that_is_not_mounted(deliveries: Deli
         deliveries.probe()
 
 
-def test_a_store_that_fails_now_and_then_gives_every_byte(s3: S3, tmp_path: Path) -> None:
-    faults: list[Fault | None] = ["busy", "broken", None, "cut", "lost", "busy", None, "lost"]
+def test_a_store_that_fails_now_and_then_gives_every_byte(
+    s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults: list[Fault | None] = ["busy", "slow", None, "cut", "lost", "broken", "slow", "lost"]
+    times = {"timeout": timedelta(seconds=3)}
+    monkeypatch.setattr("tidemill.contract.objects.client.TIMES", times)
 
     def fault(number: int) -> Fault | None:
         return faults[number] if number < len(faults) else None
@@ -142,6 +146,25 @@ def test_a_store_that_fails_now_and_then_gives_every_byte(s3: S3, tmp_path: Path
         assert deliveries.fetch() == sorted(contents)
         assert proxy.requests > len(faults)
     assert {p.name: p.read_bytes() for p in deliveries.copies.iterdir()} == contents
+
+
+def test_objects_that_are_listed_late_are_copied_once_each_also_after_newer_ones(
+    s3: S3, tmp_path: Path
+) -> None:
+    with FlakyHttp(s3.endpoint, lambda _: None).up() as proxy:
+        deliveries = deliveries_of(s3, tmp_path, endpoint=proxy.endpoint)
+        for name in ("first.csv", "second.csv"):
+            deliveries.put(name, name.encode())
+        seen = []
+        for late in ({"*/first.csv"}, {"*/second.csv"}, set()):
+            proxy.unlisted = late
+            waiting = deliveries.probe().facts["not_copied_yet"]
+            seen.append((waiting, deliveries.fetch()))
+    assert seen == [
+        (1, ["second.csv"]),
+        (1, ["first.csv", "second.csv"]),
+        (0, ["first.csv", "second.csv"]),
+    ]
 
 
 def test_a_store_that_does_not_answer_is_tried_again(s3: S3, tmp_path: Path) -> None:
