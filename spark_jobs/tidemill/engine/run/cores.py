@@ -30,10 +30,12 @@ def cluster_cores(session: SparkSession) -> int:
         0 where no executor came in half a minute.
     """
     conf = session.sparkContext.getConf()
+    each = int(conf.get(CORES_EACH) or 1)
     if most := conf.get(MOST_CORES):
-        return int(most)
-    if (each := conf.get(CORES_EACH)) and (executors := conf.get(EXECUTORS)):
-        return int(each) * int(executors)
+        # What is left over is too little for another executor.
+        return int(most) // each * each
+    if conf.get(CORES_EACH) and (executors := conf.get(EXECUTORS)):
+        return each * int(executors)
     began = since = monotonic()
     cores = executor_cores(session)
     while monotonic() - began < PATIENCE:
