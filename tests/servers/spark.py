@@ -23,15 +23,18 @@ JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class Daemon(Server):
-    """A master or a worker; in a `with` statement it is up.
+    """A master, a worker or a history server; in a `with` statement it is up.
 
     Args:
-        name: The last part of its class: `master.Master` or `worker.Worker`.
+        name: The last part of its class, such as `master.Master`.
         arguments: Those of its command line.
         port: The port of its web page.
         options: Spark's settings for it, each as `-Dname=value`.
         variables: For its environment, beside Spark's own.
     """
+
+    # A page that answers as soon as it serves.
+    probe = "/json/"
 
     def __init__(
         self,
@@ -42,7 +45,6 @@ class Daemon(Server):
         variables: Mapping[str, str],
     ) -> None:
         home = Path(tempfile.mkdtemp(prefix="tidemill-spark-"))
-        daemon = [SPARK_CLASS, f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1"]
         environ = {
             "HOME": str(home),
             "PATH": os.pathsep.join((str(SPARK_CLASS.parent), os.environ["PATH"])),
@@ -53,20 +55,35 @@ class Daemon(Server):
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_WORKER_DIR": str(home),
         }
-        super().__init__(
-            [*daemon, "--webui-port", str(port), *arguments], home, environ={**environ, **variables}
-        )
+        daemon = [SPARK_CLASS, f"org.apache.spark.deploy.{name}", *arguments]
+        super().__init__(daemon, home, environ={**environ, **variables})
         self.page = f"http://127.0.0.1:{port}"
 
     def answers(self) -> bool:
         try:
-            return httpx.get(f"{self.page}/json/", timeout=5).is_success
+            return httpx.get(f"{self.page}{self.probe}", timeout=5).is_success
         except httpx.TransportError:
             return False
 
     def view(self) -> Any:
         """What its page says, as data."""
         return httpx.get(f"{self.page}/json/", timeout=120).json()
+
+
+class HistoryServer(Daemon):
+    """Spark's history server; in a `with` statement it is up.
+
+    Args:
+        logs: The folder of event logs.
+    """
+
+    probe = "/api/v1/applications"
+
+    def __init__(self, logs: Path) -> None:
+        (port,) = free_ports(1)
+        settings = {"fs.logDirectory": logs.as_uri(), "ui.port": port, "fs.update.interval": "1s"}
+        options = [f"-Dspark.history.{name}={value}" for name, value in settings.items()]
+        super().__init__("history.HistoryServer", [], port, options, {})
 
 
 class Cluster:
@@ -89,13 +106,15 @@ class Cluster:
     ) -> None:
         ports = free_ports(masters)
         self.url = "spark://" + ",".join(f"127.0.0.1:{port}" for port in ports)
-        of_worker = ["--cores", "2", "--memory", "2g", self.url]
         given = (options, variables or {})
         self.masters = [
-            Daemon("master.Master", ["--port", str(port)], page, *given)
+            Daemon("master.Master", [*at(page), "--port", str(port)], page, *given)
             for port, page in zip(ports, free_ports(masters), strict=True)
         ]
-        self.workers = [Daemon("worker.Worker", of_worker, page, *given) for page in free_ports(2)]
+        of_worker = ["--cores", "2", "--memory", "2g", self.url]
+        self.workers = [
+            Daemon("worker.Worker", [*at(page), *of_worker], page, *given) for page in free_ports(2)
+        ]
 
     @property
     def master(self) -> Daemon:
@@ -135,6 +154,11 @@ class Cluster:
 
     def _leading(self) -> Iterator[Daemon]:
         return (one for one in self.masters if one.answers() and one.view()["status"] == "ALIVE")
+
+
+def at(page: int) -> list[str]:
+    """The arguments by which a master or a worker has its page at a port."""
+    return ["--host", "127.0.0.1", "--webui-port", str(page)]
 
 
 def ended_applications(view: Callable[[], Any]) -> list[dict[str, Any]]:
