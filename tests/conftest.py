@@ -118,6 +118,8 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
         .config("spark.sql.ansi.enabled", "true")
         # As in a small increment: most code runs a few times, and compiling it is half the cost.
         .config("spark.driver.extraJavaOptions", QUICK_START)
+        # The pipelines of one process have more classes than the 100 that Spark keeps compiled.
+        .config("spark.sql.codegen.cache.maxEntries", "2000")
         .config("spark.jars", ",".join(str(jar) for jar in jars_of("kafka", "avro", "s3a")))
         .getOrCreate()
     )
