@@ -6,31 +6,22 @@ after it was committed and before the next query starts.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
-from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
-from tidemill.ledger.generation_note import GenerationNote, read_note
-from tidemill.ledger.input_file import taken_in
 from tidemill.ledger.known_files import KnownFiles
-from tidemill.ledger.output_file import output_files
+from tidemill.ledger.logged_batches import LoggedBatches
 from tidemill.ledger.past_batches import PastBatches
 from tidemill.ledger.settle import EVERY, settle_batches
 from tidemill.ledger.settled_batches import last_settled, read_settled_batches
 from tidemill.ledger.sink_reader import read_committed
-from tidemill.ledger.start_list import StartList, StartUnknown, read_start
+from tidemill.ledger.start_list import StartList, read_start
 from tidemill.ledger.static_pins import StaticPin
-from tidemill.spark_logs.checkpoint import (
-    Checkpoint,
-    OffsetEntry,
-    SourceFile,
-    read_checkpoint,
-)
+from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spark_logs.spark_files import spark_files, with_checksums
 from tidemill.storage import documents
@@ -66,6 +57,7 @@ class Ledger:
         self._inspect = inspect
         self._clock = clock
         self.folder = layout.ledger(generation)
+        self.start_folder = self.folder / "starts"
         self.sink = layout.sink(generation)
         self.checkpoint = layout.checkpoint(generation)
         self._known = KnownFiles(self.sink, self.batches)
@@ -150,30 +142,26 @@ class Ledger:
 
     def starts(self) -> Sequence[Start]:
         """The starts in order."""
-        return StartList(self._starts)
-
-    @property
-    def _starts(self) -> Path:
-        return self.folder / "starts"
+        return StartList(self.start_folder)
 
     def table_schema(self, batch: Batch) -> dict[str, Any]:
         """The published columns when a batch was written, as Spark's JSON schema."""
-        return read_start(self._starts, batch.start, batch.batch).table_schema
+        return read_start(self.start_folder, batch.start, batch.batch).table_schema
 
     def cleaned_sources(self, batch: Batch) -> tuple[str, ...]:
         """The sources whose files were to be put away when a batch was written."""
-        found = documents.read(self._starts / f"{batch.start:06d}.json", Start)
+        found = documents.read(self.start_folder / f"{batch.start:06d}.json", Start)
         return () if found is None else found.cleaned_sources
 
     def cleaned_objects(self, batch: Batch) -> tuple[str, ...]:
         """The sources whose objects were to be put away when a batch was written."""
-        found = documents.read(self._starts / f"{batch.start:06d}.json", Start)
+        found = documents.read(self.start_folder / f"{batch.start:06d}.json", Start)
         return () if found is None else found.cleaned_objects
 
     def written(self, batches: Iterable[Batch]) -> dict[int, WriteFormat]:
         """Batch -> how its files were written."""
         found = {batch.batch: batch.start for batch in batches}
-        by_start = {start: read_start(self._starts, start) for start in {*found.values()}}
+        by_start = {start: read_start(self.start_folder, start) for start in {*found.values()}}
         return {batch: by_start[start].write_format for batch, start in found.items()}
 
     def pins_of(self, batch: int, starts: Sequence[Start] | None = None) -> dict[str, StaticPin]:
@@ -199,11 +187,11 @@ class Ledger:
 
         A generation is built under a lease of its own, whose epochs are others.
         """
-        return max(epoch, max(documents.numbers(self._starts), default=0) + 1)
+        return max(epoch, max(documents.numbers(self.start_folder), default=0) + 1)
 
     def start(self, start: Start) -> None:
         """Write down, before a query starts, what it runs with."""
-        documents.put_if_absent(self._starts / f"{start.epoch:06d}.json", start)
+        documents.put_if_absent(self.start_folder / f"{start.epoch:06d}.json", start)
 
     def complete(
         self,
@@ -234,23 +222,18 @@ class Ledger:
         for number in range(latest + 1, missing[-1] + 1):
             if number not in checkpoint.commits or number not in checkpoint.offsets:
                 raise self._gap(number)
-        note = read_note(self.layout, self.generation)
-        log = read_committed(note, self.sink)
-        inputs = [
-            (name, checkpoint.inputs(name))
-            for name in _file_sources(checkpoint.offsets[n] for n in missing)
-        ]
-        starts = self.starts()
+        logged = LoggedBatches(self, checkpoint, missing)
+        log = read_committed(logged.note, self.sink)
         sync(spark_files(checkpoint, self.sink, missing), self.layout.root)
         written = []
         for number in missing:
             files = log.files_of(number, self._known)
             counted = log.rows_in(number)
             read = (rows_in or {}).get(number) if counted is None else counted
-            batch = self._batch(number, checkpoint, files, inputs, starts, read, note)
+            batch = logged.batch(number, files, read, self._clock())
             if counts and number in counts:
                 batch = _counted(batch, counts[number])
-            batch = self._whole(batch, note)
+            batch = self._inspected(batch)
             sync(with_checksums(file.path for file in files), self.layout.root)
             self._known.add(file.path for file in files)
             written.append(documents.put_if_absent(self.folder / f"{number:06d}.json", batch))
@@ -273,66 +256,11 @@ class Ledger:
             StartUnknown: nothing says what it was run with.
             Refused: it has read what it may not have.
         """
-        note = read_note(self.layout, self.generation)
-        offsets = [checkpoint.offsets[number]]
-        inputs = [(name, checkpoint.inputs(name)) for name in _file_sources(offsets)]
-        batch = self._batch(number, checkpoint, files, inputs, self.starts(), None, note)
-        return self._whole(batch, note)
+        logged = LoggedBatches(self, checkpoint, [number])
+        return self._inspected(logged.batch(number, files, None, self._clock()))
 
-    def _whole(self, batch: Batch, note: GenerationNote | None) -> Batch:
-        if note is not None and note.continuous:
-            batch = self._named(batch)
-        if note is not None and note.pipeline_class is not PipelineClass.MAP:
-            batch = _waking(batch)
+    def _inspected(self, batch: Batch) -> Batch:
         return batch if self._inspect is None else self._inspect(batch)
-
-    def _batch(
-        self,
-        number: int,
-        checkpoint: Checkpoint,
-        files: tuple[SinkFile, ...],
-        inputs: list[tuple[str, Mapping[int, tuple[SourceFile, ...]]]],
-        starts: Sequence[Start],
-        rows_in: int | None,
-        note: GenerationNote | None,
-    ) -> Batch:
-        offsets = checkpoint.offsets[number]
-        commit = checkpoint.commits[number]
-        made_by = next((start for start in reversed(starts) if start.last_written < number), None)
-        if made_by is None:
-            raise StartUnknown.of(self._starts, number)
-        keeps_null = note is not None and note.null_partition == "keep"
-        outputs = output_files(files, self.sink, made_by.write_format, keeps_null=keeps_null)
-        return Batch(
-            generation=self.generation,
-            batch=number,
-            offsets=dict(offsets.sources),
-            inputs=tuple(
-                taken_in(source, file, made_by.at, hashed=source in made_by.hashed_sources)
-                for source, files in inputs
-                for file in files.get(number, ())
-            ),
-            outputs=outputs,
-            rows_in=rows_in,
-            rows=sum(file.rows for file in outputs if not file.rejected),
-            rejected=sum(file.rows for file in outputs if file.rejected),
-            watermark_before_ms=offsets.watermark_ms,
-            watermark_after_ms=commit.next_watermark_ms,
-            static=self.pins_of(number, starts),
-            start=made_by.epoch,
-            run_id=made_by.run_id,
-            spec_hash=made_by.spec_hash,
-            code_hash=made_by.code_hash,
-            committed=self._clock(),
-            rows_per_row=made_by.rows_per_row,
-        )
-
-    def _named(self, epoch: Batch) -> Batch:
-        """A continuous epoch with its one source by name; Spark only numbers it."""
-        names = [path.stem for path in (self.folder / "sources").glob("*.json")]
-        if len(names) != 1:
-            return epoch
-        return epoch.model_copy(update={"offsets": {names[0]: epoch.offsets["0"]}})
 
     def _gap(self, batch: int) -> LedgerGap:
         return LedgerGap(
@@ -346,21 +274,3 @@ def _counted(batch: Batch, counts: Counts) -> Batch:
     reasons = {reason: rows for reason, rows in counts.rejected.items() if rows}
     update = {"rows": counts.rows, "rejected": sum(reasons.values()), "reasons": reasons}
     return batch.model_copy(update=update)
-
-
-def _waking(batch: Batch) -> Batch:
-    """A batch of a query with state: what it moved the watermark past is for a batch to come."""
-    due = batch.watermark_after_ms > batch.watermark_before_ms
-    return batch.model_copy(update={"wake": "next_run"}) if due else batch
-
-
-def _file_sources(planned: Iterable[OffsetEntry]) -> list[str]:
-    """The sources whose offsets count the entries of a log of files."""
-    return sorted(
-        {
-            name
-            for entry in planned
-            for name, offset in entry.sources.items()
-            if isinstance(offset, dict) and "logOffset" in offset
-        }
-    )
