@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from tests.support.pages import BLOCKS
 from tests.support.pipelines.json_pipeline import SUITE, JsonPipeline
 from tests.support.pipelines.recompute_requests import ask, days
+from tidemill.cli.app import app
 from tidemill.contract.report import Outcome
 from tidemill.increments.snapshot import Snapshot
 from tidemill.sources.probe import due_of
 from tidemill.spark_logs.offset_ranges import as_offsets
-from tidemill.steps.decisions.follow import due_now, named
+from tidemill.steps.decisions.follow import due_now
 
 COLUMNS = "id int, shop string, at timestamp"
 ORDERS = """
@@ -33,6 +37,7 @@ def transform(orders):
     windows = orders.groupBy(F.window("at", "6 hours"))
     return windows.agg(F.sum("id").cast("int").alias("total"))
 """
+ONCE = "def transform(orders):\n    return orders.dropDuplicatesWithinWatermark(['id'])\n"
 BY_DAY = {"partition_by": {"day": "to_date(at)"}}
 SOURCE = {
     "kind": "table",
@@ -138,10 +143,10 @@ def test_what_was_computed_again_upstream_is_due_until_it_is_computed_here(
     orders.go("3")
     doubles.go("3")
     assert ids(doubles, "double") == [2, 4, 26]
-    _, partitions = due_now(doubles.pipeline)
-    assert partitions is not None
-    asked = ask(doubles, "backfill", "follow", partitions=named(partitions))
-    assert asked["publish"].outcome is Outcome.DONE
+    for line in BLOCKS["chain-follow"].splitlines():
+        words = shlex.split(line.replace("report", "doubles"), comments=True)[1:]
+        answer = CliRunner().invoke(app, words, env=doubles.environ, catch_exceptions=False)
+        assert answer.exit_code == 0, answer.output
     assert due_now(doubles.pipeline) == ([], None)
     assert ids(doubles, "double") == [4, 22, 26] == sorted(2 * one for one in ids(orders, "id"))
     orders.write(TEN_MORE.replace("10", "20"))
@@ -190,3 +195,23 @@ def test_windows_follow_once_they_are_closed(orders: JsonPipeline) -> None:
         hours.go(f"rest {number}")
     assert ids(hours, "total") == [11, 12, 13, 15]
     assert due_of(hours.pipeline, Snapshot(hours.layout)) == []
+
+
+def test_what_no_backfill_can_follow_a_rebuild_can(orders: JsonPipeline) -> None:
+    spec = {
+        "sources": {"orders": {**SOURCE, "swapped": "follow"}},
+        "event_time": {"column": "at", "watermark": "1 hour"},
+    }
+    once = JsonPipeline(orders.home, {}, spec, ONCE, name="once")
+    orders.arrive("arrivals", "one", [order(1), order(1), order(2)])
+    orders.go("1")
+    once.go("1")
+    orders.write(TEN_MORE)
+    assert ask(orders, "backfill", "again", **days(1, 2))["publish"].outcome is Outcome.DONE
+    refused = once.run("2")["doctor"]
+    assert refused.error is not None
+    assert refused.error["code"] == "UpstreamSwapped"
+    assert "tidemill rebuild once" in refused.error["remedy"]
+    assert ask(once, "rebuild", "rebuild")["publish"].outcome is Outcome.DONE
+    assert ids(once, "id") == [11, 12]
+    assert once.run("3")["doctor"].outcome is Outcome.SKIPPED

@@ -72,7 +72,9 @@ class OpenTableSource(OpenSource[TableSource]):
             versions = [*changes(self._table, first, head.version + 1)]
             files = tuple(file for version in versions for file in version.added)
             new = sum(bool(version.added) for version in versions)
-        due = self.due(Snapshot(self.pipeline.layout))
+        # A generation that is being built reads the table as it stands.
+        built = self.pipeline.generation is not None
+        due = None if built else self.due(Snapshot(self.pipeline.layout))
         if due is not None:
             problems += self._due(due)
         arrived = [file.modified for file in files]
