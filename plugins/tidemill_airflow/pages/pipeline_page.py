@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from fastapi import APIRouter, HTTPException
@@ -11,10 +11,12 @@ from fastapi.responses import HTMLResponse
 from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.reporting.chain import Chain, chains_of, read_abouts
+from tidemill.reporting.chain_graph import chain_graph
 from tidemill.reporting.due import due_in_words, read_due
 from tidemill.reporting.effective_spec import Setting, effective_spec
 from tidemill.reporting.pipeline_history import PipelineHistory, read_history
 from tidemill.reporting.standing import PipelineStanding, read_standing
+from tidemill.reporting.status_document import About
 from tidemill.sources.due import Due
 from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import Pipeline, open_pipeline
@@ -22,6 +24,7 @@ from tidemill.spec.root import existing_root
 from tidemill_airflow.airflow_internals.api_server import GetUserDep, MayReadDag, SessionDep
 from tidemill_airflow.airflow_internals.dag_models import queued_while_paused
 from tidemill_airflow.pages.access import MayRead, dag_of, permitted
+from tidemill_airflow.pages.chain_drawing import Drawing, drawing
 from tidemill_airflow.pages.rendering import render
 from tidemill_airflow.pages.runs import pipelines_of
 
@@ -54,6 +57,7 @@ def _page(name: str, session: SessionDep, user: GetUserDep) -> HTMLResponse:
         # A damaged document is what a person has to know first.
         return render("pipeline.html", 200, name=name, history=None, settings=(), problem=error)
     settings, unread = _settings(opened)
+    abouts = read_abouts(existing_root())
     return render(
         "pipeline.html",
         name=name,
@@ -62,7 +66,8 @@ def _page(name: str, session: SessionDep, user: GetUserDep) -> HTMLResponse:
         problem=problem or unread,
         newest_rows=_rows(history),
         standing=_standing(name),
-        chain=_readable_chain(name, user, due_in := cache(read_due)),
+        chain=(chain := _readable_chain(name, abouts, user, due_in := cache(read_due))),
+        drawn=_drawn(name, abouts, user) if chain.upstream or chain.downstream else None,
         due=[due_in_words(name, one) for one in due_in(name)],
         dag_id=(dag := dag_of(name)),
         queued=len(queued_while_paused(dag, session)),
@@ -93,10 +98,22 @@ def _standing(name: str) -> PipelineStanding | None:
         return None
 
 
-def _readable_chain(name: str, user: GetUserDep, due_in: Callable[[str], Sequence[Due]]) -> Chain:
+def _readable_chain(
+    name: str,
+    abouts: Mapping[str, About],
+    user: GetUserDep,
+    due_in: Callable[[str], Sequence[Due]],
+) -> Chain:
     """The neighbours of a pipeline that the user may read."""
-    chain = chains_of([name], read_abouts(existing_root()), due_in)[name]
+    chain = chains_of([name], abouts, due_in)[name]
     return chain.among(permitted(chain.dag_ids, user))
+
+
+def _drawn(name: str, abouts: Mapping[str, About], user: GetUserDep) -> Drawing | None:
+    """The whole chain of a pipeline, as far as the user may read it."""
+    dag_ids = permitted({about.dag_id for about in abouts.values()}, user)
+    graph = chain_graph(name, abouts, dag_ids)
+    return None if graph is None else drawing(graph)
 
 
 def _rows(history: PipelineHistory) -> list[int]:

@@ -11,6 +11,7 @@ from tests.airflow.pages.conftest import token
 from tests.browser.accessibility import complaints
 from tests.reporting.test_incident import judged
 from tests.support.airflow.fake_step import report_of
+from tests.support.histories.chained_history import ChainedHistory
 from tests.support.histories.held_recomputation import dry_run, hold_again
 from tests.support.histories.history_builder import NAME, History, reject, rows
 from tidemill.contract import report as reports
@@ -44,6 +45,7 @@ def mill(history: History, monkeypatch: pytest.MonkeyPatch) -> History:
         reports.write(report, history.layout.run("run-4"))
     dry_run(history, "dry", DAYS)
     assert hold_again(history, DAYS) == 5
+    ChainedHistory(history.home, upstream=NAME)
     return history
 
 

@@ -15,10 +15,13 @@ from tests.support.histories.held_recomputation import hold_again
 from tests.support.histories.history_builder import NAME, History
 from tests.support.histories.net_history_builder import NetHistory, count
 from tests.support.histories.played_chain import PlayedChain
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract import report as reports
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.journal.partition_set import Partitions
+
+LINK = r'<a href="/tidemill/pipelines/(\w+)">'
 
 
 @pytest.mark.parametrize("place", [f"pipelines/{NAME}", f"dags/{NAME}", f"dags/{NAME}__resolve"])
@@ -64,15 +67,24 @@ def test_the_page_shows_sources_static_inputs_state_watermark_and_who_computed_a
 
 
 @pytest.mark.parametrize(
-    ("readable", "linked"),
-    [(None, ["orders", "third"]), ({"orders", "second"}, ["orders"]), ({"second"}, [])],
+    ("readable", "linked", "drawn"),
+    [
+        (
+            None,
+            ["orders", "third"],
+            ["orders is read by second.", "second is read by third.", "third is read by reports."],
+        ),
+        ({"orders", "second", "reports"}, ["orders"], ["orders is read by second."]),
+        ({"second"}, [], []),
+    ],
 )
-def test_the_page_links_the_neighbours_in_a_chain_that_the_user_may_read(
+def test_the_page_links_and_draws_the_chain_as_far_as_the_user_may_read_it(
     api: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     readable: set[str] | None,
     linked: list[str],
+    drawn: list[str],
 ) -> None:
     from tidemill_airflow.pages import pipeline_page
 
@@ -83,13 +95,22 @@ def test_the_page_links_the_neighbours_in_a_chain_that_the_user_may_read(
     chain.settle()
     chain.backfill(2)
     chain.second.turn()
+    statics = {"statics": {"shops": {"kind": "table", "pipeline": "third"}}}
+    transform = "def transform(rows, shops):\n    return rows\n"
+    JsonPipeline(tmp_path, {"rows": "id long"}, statics, transform, name="reports")
     if readable is not None:
         monkeypatch.setattr(pipeline_page, "permitted", lambda ids, user: readable & {*ids})
 
     page = api.get("/tidemill/pipelines/second", headers=token("viewer")).text
 
-    links = re.findall(r'<a href="/tidemill/pipelines/(\w+)">', page)
+    lists, _, after = page.partition("<h2>Chain")
+    links = re.findall(LINK, lists)
     assert [name for name in links if name != "second"] == linked
+    drawing, _, _ = after.partition("</svg>")
+    assert re.findall(r"\w+ is read by [\w ,]+\.", drawing) == drawn
+    boxes = re.findall(r"<text [^>]+>(\w+)<", drawing)
+    assert {*boxes} == {*re.findall(r"\b(?:orders|second|third|reports)\b", " ".join(drawn))}
+    assert {*re.findall(LINK, drawing)} == {*boxes} - {"second"}
     assert ("third" in page) is ("third" in linked)
     assert ("due there: " in page) is ("third" in linked)
 
