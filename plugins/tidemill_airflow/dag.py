@@ -30,7 +30,7 @@ from tidemill.contract.errors import SpecError, TidemillError, UsageError
 from tidemill.spec.catalog import SpecFile, shown_spec_files
 from tidemill.spec.root import ROOT, given_root
 from tidemill.spec.spec import Spec
-from tidemill_airflow.dags.arrivals import arrivals
+from tidemill_airflow.dags.arrivals import woken_by
 from tidemill_airflow.dags.broken_spec import BrokenSpec
 from tidemill_airflow.dags.dag_page import dag_page
 from tidemill_airflow.dags.deadline import deadlines
@@ -45,7 +45,7 @@ from tidemill_airflow.settings import export_settings
 from tidemill_airflow.task_names import pipeline_of, resolve_id
 
 if TYPE_CHECKING:
-    from airflow.sdk import Asset, DeadlineAlert  # type: ignore[attr-defined] # the stub lacks it
+    from airflow.sdk import AssetAny, DeadlineAlert  # type: ignore[attr-defined] # the stub lacks it
 
 __all__ = ["dags"]
 
@@ -211,13 +211,13 @@ def _dag(
 
 def _schedule(
     name: str, spec: Spec, path: Path
-) -> AssetOrTimeSchedule | CronDataIntervalTimetable | list[Asset] | None:
+) -> AssetOrTimeSchedule | CronDataIntervalTimetable | AssetAny | None:
     """The schedule: a clock, arrivals, or both; None for manual runs only."""
     timetable = _timetable(spec, path)
     if spec.wake is None:
         return timetable
-    woken_by = [arrivals(name, spec.wake)]
-    return AssetOrTimeSchedule(timetable=timetable, assets=woken_by) if timetable else woken_by
+    assets = woken_by(name, spec, spec.wake)
+    return AssetOrTimeSchedule(timetable=timetable, assets=assets) if timetable else assets
 
 
 def _timetable(spec: Spec, path: Path) -> CronDataIntervalTimetable | None:

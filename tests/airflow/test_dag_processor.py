@@ -18,6 +18,12 @@ from tidemill_airflow.integrity import DAG_FILE
 
 BROKEN = "specs/broken.yaml"
 UNGATED = "shown"
+READER = "reports"
+TABLE = f"""
+sources:
+  rows: {{kind: table, pipeline: {NAME}, schema: id string}}
+wake: {{tables: {{}}}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +50,7 @@ def dags(airflow_database: None, tmp_path_factory: pytest.TempPathFactory) -> It
     (folder / "specs" / f"{UNGATED}.yaml").write_text(
         minimal("schedule: '@daily'\nsink: {kind: console}\n")
     )
+    (folder / "specs" / f"{READER}.yaml").write_text(TABLE)
     (folder / BROKEN).write_text(minimal("schedul: '@daily'\n"))
     with pytest.MonkeyPatch.context() as environ:
         environ.setenv("TIDEMILL_PROJECTS", str(project))
@@ -123,6 +130,15 @@ def test_a_run_is_started_with_a_form_that_is_filled_in(
 def test_a_resolve_dag_is_not_paused_at_its_creation(api: Any, dags: Path) -> None:
     found = {dag["dag_id"]: dag["is_paused"] for dag in api.get("dags").json()["dags"]}
     assert (found[NAME], found[f"{NAME}__resolve"]) == (True, False)
+
+
+def test_airflows_graph_has_an_edge_from_a_pipeline_to_the_one_that_reads_its_table(
+    api: Any, dags: Path
+) -> None:
+    graph = api.get("http://127.0.0.1/ui/dependencies", params={"node_id": f"dag:{READER}"}).json()
+    edges = {(edge["source_id"], edge["target_id"]) for edge in graph["edges"]}
+    table = f"asset-alias:tidemill.{NAME}"
+    assert {(f"dag:{NAME}", table), (table, f"dag:{READER}")} <= edges
 
 
 def listed(api: Any, **filters: str) -> set[str]:

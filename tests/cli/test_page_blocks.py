@@ -37,8 +37,9 @@ def test_a_chain_is_written_as_its_page_says(tidemill: Tidemill, mill: OrdersPip
     spec = mill.home / "project" / SPEC
     orders = yaml.safe_load(spec.read_text())
     write(mill, "shop_orders", orders)
-    write(mill, "pounds", yaml.safe_load(BLOCKS["chain"]))
-    assert problems(tidemill, "pounds") == []
+    for name, block in (("limited", "chain-limits"), ("pounds", "chain")):
+        write(mill, name, yaml.safe_load(BLOCKS[block]))
+        assert problems(tidemill, name) == []
     chain = tidemill("status", "pounds", "--json").pipeline["chain"]
     assert [one["pipeline"] for one in chain["upstream"]] == ["shop_orders"]
 

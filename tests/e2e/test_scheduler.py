@@ -27,6 +27,7 @@ from tidemill.journal.journal import Journal
 
 EVERY_TWENTY_SECONDS = "* * * * * */20"
 WOKEN = "woken"
+READER = "reader"
 LATE = "late"
 
 
@@ -36,6 +37,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> OrdersPipeline:
     spec["schedule"] = EVERY_TWENTY_SECONDS
     found = OrdersPipeline(tmp_path_factory.mktemp("scheduled"), spec)
     add_woken(found)
+    add_reader(found)
     add_late(found)
     return found
 
@@ -62,8 +64,19 @@ def add_woken(mill: OrdersPipeline) -> None:
     write_pipeline(mill.home / "project", WOKEN, spec, transform=TRANSFORM, suite=SUITE)
 
 
+def add_reader(mill: OrdersPipeline) -> None:
+    """A third that reads the second's table, and looks at it itself once a day."""
+    schema = "id string, quantity int, at timestamp, day date"
+    spec = {
+        "sources": {"orders": {"kind": "table", "pipeline": WOKEN, "schema": schema}},
+        "wake": {"tables": {"poke": "1 day"}},
+    }
+    transform = "def transform(orders):\n    return orders\n"
+    write_pipeline(mill.home / "project", READER, spec, transform=transform, suite=SUITE)
+
+
 def add_late(mill: OrdersPipeline) -> None:
-    """A third: it expects data every second, and its DAG stays paused."""
+    """A fourth: it expects data every second, and its DAG stays paused."""
     spec = json.loads(json.dumps(SPEC))
     spec["expect"] = {"every": "1s"}
     spec["notify"] = {
@@ -186,11 +199,19 @@ def test_clearing_the_gate_after_the_threshold_was_mended_lets_all_out_in_order(
     mill.assert_whole()
 
 
+def rows_of(mill: OrdersPipeline, name: str) -> int:
+    table = Layout(mill.root, name).table
+    if not DeltaTable.is_deltatable(str(table)):
+        return 0
+    return int(DeltaTable(table).to_pyarrow_table().num_rows)
+
+
 def test_a_file_that_arrives_starts_a_run_of_a_pipeline_without_a_schedule(
     mill: OrdersPipeline, airflow: Airflow
 ) -> None:
     airflow.patch(f"/dags/{NAME}", {"is_paused": True})
-    airflow.patch(f"/dags/{WOKEN}", {"is_paused": False})
+    for name in (READER, WOKEN):
+        airflow.patch(f"/dags/{name}", {"is_paused": False})
     feed = mill.home / "feed"
     mill.deliver("first.csv", ["1,1,2026-03-01 00:00:00"]).rename(feed / "first.csv")
     first = until(lambda: airflow.runs(WOKEN), "the first file woke it")[0]["dag_run_id"]
@@ -198,14 +219,7 @@ def test_a_file_that_arrives_starts_a_run_of_a_pipeline_without_a_schedule(
     # What arrives while a run is at work waits for the next, of which there is one.
     for n in (2, 3, 4):
         mill.deliver(f"{n}.csv", [f"{n},1,2026-03-01 00:00:00"]).rename(feed / f"{n}.csv")
-    table = Layout(mill.root, WOKEN).table
-
-    def is_whole() -> bool:
-        return DeltaTable.is_deltatable(str(table)) and (
-            DeltaTable(table).to_pyarrow_table().num_rows == 4
-        )
-
-    until(is_whole, "all four files are published")
+    until(lambda: rows_of(mill, WOKEN) == 4, "all four files are published")
     until(lambda: {run["state"] for run in airflow.runs(WOKEN)} == {"success"}, "all runs end")
     runs = airflow.runs(WOKEN)
     assert {run["run_type"] for run in runs} == {"asset_triggered"}
@@ -213,3 +227,20 @@ def test_a_file_that_arrives_starts_a_run_of_a_pipeline_without_a_schedule(
     events = airflow.get("/assets/events", limit=100)["asset_events"]
     woken = [e["extra"]["payload"] for e in events if e["extra"].get("from_trigger")]
     assert woken[0] == {"new": {"orders": 1}, "trouble": None}
+
+
+def test_what_it_publishes_starts_the_pipeline_that_reads_its_table(
+    mill: OrdersPipeline, airflow: Airflow
+) -> None:
+    until(lambda: rows_of(mill, READER) == 4, "all four rows have come through")
+    until(lambda: airflow.ended(READER), "all its runs end")
+    runs = airflow.runs(READER)
+    assert {(run["run_type"], run["state"]) for run in runs} == {("asset_triggered", "success")}
+    started_by = [
+        event["source_dag_id"]
+        for run in runs
+        for event in airflow.get(f"/dags/{READER}/dagRuns/{run['dag_run_id']}/upstreamAssetEvents")[
+            "asset_events"
+        ]
+    ]
+    assert {*started_by} == {WOKEN}

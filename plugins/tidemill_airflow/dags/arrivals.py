@@ -18,14 +18,16 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow.sdk import Asset, AssetWatcher
+from airflow.sdk import Asset, AssetAny, AssetWatcher
 from airflow.sdk.exceptions import AirflowException
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.spec import Spec
 from tidemill.spec.wake import Wake
 from tidemill.toolchain.extras import missing_extra
+from tidemill_airflow.events import table_alias
 from tidemill_airflow.operators.connections import connection_variables
 from tidemill_airflow.settings import export_settings
 
@@ -33,8 +35,19 @@ from tidemill_airflow.settings import export_settings
 LONGEST_PAUSE = 3600.0
 
 
+def woken_by(pipeline: str, spec: Spec, wake: Wake) -> AssetAny:
+    """What a pipeline is scheduled on: what arrives, and tables that other DAGs publish.
+
+    A table's own asset starts a run at once and is an edge of Airflow's graph; the watcher sees
+    what was published without Airflow.
+    """
+    names = wake.sources_of("tables", spec.sources) if wake.tables else ()
+    read = dict.fromkeys(spec.tables_read[f"sources.{name}"] for name in names)
+    return AssetAny(arrivals(pipeline, wake), *map(table_alias, read))
+
+
 def arrivals(pipeline: str, wake: Wake) -> Asset:
-    """What a pipeline is scheduled on: whatever arrives at its sources.
+    """An asset that has an event when something arrives at a pipeline's sources.
 
     Args:
         wake: What its spec says of waking.

@@ -41,7 +41,8 @@ class Wake(Model):
     Attributes:
         files: File sources, whose directories are listed.
         kafka: Kafka sources, whose newest offsets are asked for; no consumer group is joined.
-        tables: Table sources, whose pipelines' tables are asked for new versions.
+        tables: Table sources: a run starts when a DAG has published their tables, and these are
+            asked for new versions too.
     """
 
     files: Watch | None = None

@@ -8,45 +8,18 @@ import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.executors.workloads import RunTrigger
-from airflow.jobs.triggerer_job_runner import TriggerRunner
-from airflow.models.trigger import Trigger
-from airflow.sdk.execution_time import task_runner
 
 from tests.airflow.conftest import NAME
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.servers.ports import free_ports
+from tests.support.airflow.triggerer import LIMIT, POKE, Supervisor, first_sent
 from tests.support.spec_text import minimal
 from tidemill.contract.layout import FIRST_GENERATION, Layout
-from tidemill.spec.pipeline import open_pipeline
 from tidemill_airflow.dags.arrivals import ArrivalTrigger
-
-POKE = 0.02
-LIMIT = 120.0
-
-
-class Supervisor:
-    """Answers what a trigger asks of Airflow: how many runs there are."""
-
-    def __init__(self) -> None:
-        self.active = 0
-        self.asked: list[Any] = []
-
-    def send(self, message: Any) -> Any:
-        self.asked.append(message)
-        return SimpleNamespace(count=self.active)
-
-
-@pytest.fixture
-def supervisor(monkeypatch: pytest.MonkeyPatch) -> Supervisor:
-    found = Supervisor()
-    monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", found, raising=False)
-    return found
 
 
 @pytest.fixture
@@ -113,40 +86,8 @@ def trigger() -> ArrivalTrigger:
 def test_a_file_that_appears_is_an_event_of_the_triggerers_own_runner(
     feed: Path, layout: Layout, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks: list[Any] = []
-    monkeypatch.setattr(
-        "tidemill_airflow.dags.arrivals.open_pipeline",
-        lambda name: looks.append(name) or open_pipeline(name),
-    )
-
-    async def history() -> list[Any]:
-        runner = TriggerRunner()
-        classpath, kwargs = trigger().serialize()
-        stored = Trigger(classpath=classpath, kwargs=kwargs)
-        runner.to_create.append(
-            RunTrigger.model_construct(
-                id=7,
-                ti=None,
-                classpath=classpath,
-                encrypted_kwargs=stored.encrypted_kwargs,
-                timeout_after=None,
-            )
-        )
-        await runner.create_triggers()
-        task = runner.triggers[7]["task"]
-        async with asyncio.timeout(LIMIT):
-            while len(looks) < 3:
-                await asyncio.sleep(POKE)
-        assert not runner.events
-        deliver(feed, "one.csv")
-        async with asyncio.timeout(LIMIT):
-            while not runner.events and not task.done():
-                await asyncio.sleep(POKE)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        return [(entry.trigger_id, entry.event.payload) for entry in runner.events]
-
-    assert asyncio.run(history())[0] == (7, {"new": {"orders": 1}, "trouble": None})
+    found = first_sent(trigger(), lambda: deliver(feed, "one.csv"), monkeypatch)
+    assert found == {"new": {"orders": 1}, "trouble": None}
 
 
 def test_it_says_nothing_of_files_that_were_taken_in(feed: Path, layout: Layout) -> None:

@@ -252,8 +252,9 @@ def test_a_pipeline_that_reads_anothers_table_names_it_as_inlet_and_is_woken_by_
     dag, _ = both(CHAINED)
     assert table_alias("shop_orders") in dag.get_task("ingest").inlets
     timetable: Any = dag.timetable
-    (asset,) = timetable.asset_condition.objects
-    assert [watcher.trigger.kind for watcher in asset.watchers] == ["tables"]
+    arrived, table = timetable.asset_condition.objects
+    assert [watcher.trigger.kind for watcher in arrived.watchers] == ["tables"]
+    assert table == table_alias("shop_orders")
 
 
 def test_a_woken_dag_serialises_the_same_way_each_time() -> None:

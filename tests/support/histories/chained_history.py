@@ -42,6 +42,7 @@ sources:
   orders: {{kind: table, pipeline: {upstream}, schema: "{ddl}", swapped: {swapped}}}
 event_time: {{column: at}}
 output: {{partition_by: {partition_by}}}
+wake: {{tables: {{}}}}
 """
 # Where a run may be stopped, in order.
 POINTS = ("asked", "computed", "published")
