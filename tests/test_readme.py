@@ -49,6 +49,8 @@ TESTED = {"fields", "sql"}
 TESTED.update(("new-feed", "new", "new-says"))
 # Specs, which tests/cli/test_page_blocks.py checks.
 TESTED.update(("chain", "fetch", "fetch-clean", "rollover"))
+# The spec of tests/publish/delta/test_table_properties.py.
+TESTED.add("table-properties")
 # The command of tests/toolchain/test_class_archive.py.
 TESTED.add("class-archive")
 # The connection of tests/airflow/operators/test_connections.py and tests/cluster.

@@ -119,3 +119,44 @@ def test_the_connection_of_a_delta_tables_catalogue_is_one_of_the_specs() -> Non
     assert target.conn_id == "metastore"
     assert target.catalog is not None
     assert target.catalog.database_and_name == ("sales", "orders")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("delta.appendOnly", True, "Tidemill decides delta.appendOnly itself: swaps"),
+        ("delta.setTransactionRetentionDuration", "interval 1 day", "say what was published"),
+        ("delta.enableChangeDataFed", True, "not known"),
+        ("owner", "logistics", "not known"),
+        ("delta.checkpointInterval", 0, "a number of commits"),
+        ("delta.logRetentionDuration", "interval 2 hours", "days or weeks"),
+    ],
+)
+def test_a_property_that_a_delta_table_would_not_heed_is_refused(
+    name: str, value: object, said: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        DeltaTarget.model_validate({"kind": "delta", "table_properties": {name: value}})
+    (error,) = refused.value.errors()
+    assert error["ctx"]["error"].at == ("table_properties", name)
+    assert said in error["msg"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("tidemill.journal", "7"), ("gc.enabled", True), ("format-version", 3), ("api_token", "abc")],
+)
+def test_a_property_of_an_iceberg_table_that_is_ours_or_a_secret_is_refused(
+    name: str, value: object
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        iceberg(table_properties={name: value})
+    (error,) = refused.value.errors()
+    assert error["ctx"]["error"].at == ("table_properties", name)
+
+
+def test_values_of_properties_are_texts_as_tables_have_them() -> None:
+    given = {"delta.enableChangeDataFeed": True, "delta.checkpointInterval": 50}
+    table = DeltaTarget.model_validate({"kind": "delta", "table_properties": given})
+    assert [*table.table_properties.values()] == ["true", "50"]
+    assert iceberg(table_properties={"read.split.target-size": 9}).name == iceberg().name

@@ -30,6 +30,7 @@ def open_target(target: given.Target, pipeline: Pipeline, epoch: int, log: Log) 
                 epoch,
                 descriptions=pipeline.spec.descriptions,
                 comment=pipeline.spec.description_line,
+                properties=target.table_properties,
             )
         case given.PostgresTarget():
             from tidemill.publish.database.postgres_target import PostgresTarget

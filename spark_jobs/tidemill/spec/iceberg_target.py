@@ -7,6 +7,7 @@ from pydantic import StringConstraints, model_validator
 from tidemill.spec.base_target import BaseTarget, target_name
 from tidemill.spec.model import Disagreement, PlainName
 from tidemill.spec.secret_setting import is_secret
+from tidemill.spec.table_properties import TableProperties, check_iceberg
 
 # PyIceberg's types of catalogues, but for the one that is gone with the process.
 CATALOGUES = ("sql", "rest", "glue", "hive", "dynamodb", "bigquery")
@@ -22,6 +23,8 @@ class IcebergTarget(BaseTarget):
         properties: Properties of the catalogue without secrets, as PyIceberg names them
             (`type`, `uri`, `warehouse`); the connection's own win.
         location: Where the table keeps its metadata; the catalogue's choice where not given.
+        table_properties: Properties of the table, by Iceberg's names or your own, such as
+            `write.parquet.compression-codec: zstd`. The next publish sets what has changed.
     """
 
     remote_head = True
@@ -31,6 +34,7 @@ class IcebergTarget(BaseTarget):
     conn_id: PlainName | None = None
     properties: dict[str, str] = {}
     location: Annotated[str, StringConstraints(min_length=1)] | None = None
+    table_properties: TableProperties = {}
 
     @property
     def name(self) -> str:
@@ -56,4 +60,5 @@ class IcebergTarget(BaseTarget):
         if secret is not None:
             msg = f"'{secret}' would put a secret into a file; put it into the connection's extra"
             raise Disagreement(msg, "properties", secret)
+        check_iceberg(self.table_properties)
         return self

@@ -19,6 +19,7 @@ from tidemill.spec.iceberg_target import IcebergTarget
 from tidemill.spec.model import Column, Disagreement, Model, PlainName, Topic
 from tidemill.spec.output import Output, OutputMode
 from tidemill.spec.sources.base import OptionValue
+from tidemill.spec.table_properties import TableProperties, check_delta
 
 # Quoted all the same; this keeps names that need no thought in logs, errors and other tools.
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
@@ -55,11 +56,19 @@ class DeltaTarget(BaseTarget):
             so too.
         catalog: A name for the table in a catalogue; after each publish that has the table's
             columns and comments of then.
+        table_properties: Properties of the table, by Delta's names, such as
+            `delta.logRetentionDuration: interval 60 days`. The next publish sets what has changed.
     """
 
     kind: Literal["delta"] = "delta"
     compact: Compact | None = None
     catalog: HiveTable | None = None
+    table_properties: TableProperties = {}
+
+    @model_validator(mode="after")
+    def _properties_are_known(self) -> Self:
+        check_delta(self.table_properties)
+        return self
 
     @property
     def conn_id(self) -> str | None:

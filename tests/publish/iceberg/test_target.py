@@ -100,6 +100,22 @@ def test_the_specs_description_is_the_comment_of_a_new_table(
     assert catalogue.ids() == [1]
 
 
+def test_the_specs_properties_are_the_tables_and_follow_the_spec_with_the_next_snapshot(
+    history: History, catalogue: Catalogue
+) -> None:
+    ours = catalogue.target.removesuffix("}")
+    for increment, given in enumerate(("owner: tides", "owner: harbour, history.kept: 9"), 1):
+        target = f"{ours}, table_properties: {{{given}}}}}"
+        history.write_spec(more=f"publish: [{{kind: delta}}, {target}]")
+        history.increment(rows(increment))
+        history.publish()
+        history.publish()
+    properties = catalogue.table().properties
+    assert (properties["owner"], properties["history.kept"]) == ("harbour", "9")
+    assert len(catalogue.table().snapshots()) == 2
+    assert catalogue.ids() == [1, 2]
+
+
 def test_a_table_without_partitions_has_all_rows(history: History, catalogue: Catalogue) -> None:
     history.partitions = {}
     history.write_spec()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema
+from deltalake import CommitProperties, DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from tidemill.contract.layout import Layout
@@ -40,6 +40,7 @@ class DeltaTarget:
     Args:
         descriptions: Column -> what readers of a new table are told of it.
         comment: What they are told of the table.
+        properties: The table's, by Delta's names; others that it has stay as they are.
     """
 
     layout: Layout
@@ -47,6 +48,7 @@ class DeltaTarget:
     name: str = "delta"
     descriptions: Mapping[str, str] = field(default_factory=dict)
     comment: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, event: Event) -> int | None:
         if not self._turn(event).has(commit.load(self.layout.table)):
@@ -94,6 +96,8 @@ class DeltaTarget:
         )
 
     def _commit(self, table: DeltaTable | None, event: Event, payload: Payload) -> None:
+        if table is not None:
+            self._set_properties(table, event)
         schema = self._schema(table, event, payload)
         change = self._change(table, schema, event, payload)
         properties = commit.properties(
@@ -115,6 +119,7 @@ class DeltaTarget:
                 partition_by=partitions,
                 name=self.layout.name,
                 description=self.comment or None,
+                configuration=self.properties,
                 commit_properties=properties,
             )
         else:
@@ -166,10 +171,34 @@ class DeltaTarget:
         added = new_columns(table.schema(), offered) if payload.files else []
         if added:
             # The adds then start from a snapshot that is compared again.
-            said = {"tidemill.increment": f"{event.increment:06d}", "tidemill.run_id": event.run_id}
-            table.alter.add_columns(added, commit_properties=commit.properties(self.epoch, said))
+            table.alter.add_columns(
+                added,
+                commit_properties=self._before(event),
+                post_commithook_properties=commit.after_commit(self.layout),
+            )
             raise commit.SnapshotStale(", ".join(one.name for one in added))
         return table.schema()
+
+    def _set_properties(self, table: DeltaTable, event: Event) -> None:
+        """Give the table what the spec has changed.
+
+        Raises:
+            SnapshotStale: it was done, in a commit of its own.
+        """
+        now = table.metadata().configuration
+        changed = {name: one for name, one in self.properties.items() if now.get(name) != one}
+        if changed:
+            table.alter.set_table_properties(
+                changed,
+                commit_properties=self._before(event),
+                post_commithook_properties=commit.after_commit(self.layout),
+            )
+            raise commit.SnapshotStale(", ".join(changed))
+
+    def _before(self, event: Event) -> CommitProperties:
+        """What a commit carries that prepares the table for an event."""
+        said = {"tidemill.increment": f"{event.increment:06d}", "tidemill.run_id": event.run_id}
+        return commit.properties(self.epoch, said)
 
     def _adds(self, schema: Schema, payload: Payload) -> list[AddAction]:
         """The sink's own files, without a copy."""

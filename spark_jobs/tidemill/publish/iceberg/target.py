@@ -205,11 +205,16 @@ class IcebergTarget:
         for file in change.removes:
             producer.delete_data_file(file)
         producer.commit()
-        said = {**of_head(head), SNAPSHOT: str(producer.snapshot_id)}
+        said = {**of_head(head), SNAPSHOT: str(producer.snapshot_id), **self._changed(table)}
         if payload.files and _shared(payload):
             said |= SHARED
         transaction.set_properties(said)
         transaction.commit_transaction()
+
+    def _changed(self, table: Table) -> dict[str, str]:
+        """The properties of the spec that the table has otherwise, or not yet."""
+        given = self.given.table_properties
+        return {name: value for name, value in given.items() if table.properties.get(name) != value}
 
     def _change(
         self, table: Table, metadata: TableMetadata, event: Event, payload: Payload
@@ -240,7 +245,8 @@ class IcebergTarget:
     def _create(self, columns: pa.Schema, partition_by: Sequence[str]) -> Table:
         """Create the table without a snapshot: from then on its own storage can be written to."""
         self._catalog.create_namespace_if_not_exists(self.given.table.rpartition(".")[0])
-        properties = CREATED | ({COMMENT: self.comment} if self.comment else {})
+        said = {COMMENT: self.comment} if self.comment else {}
+        properties = CREATED | said | self.given.table_properties
         transaction = self._catalog.create_table_transaction(
             self.given.table, columns, location=self.given.location, properties=properties
         )
