@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -21,24 +22,43 @@ from tidemill.publish.target_kit import CHECKS, Subject
 COLUMNS = pa.schema([("id", pa.int64()), ("text", pa.string())])
 
 
-@pytest.fixture
-def options(tmp_path: Path) -> dict[str, str]:
+Options = dict[str, str]
+CREATE = 'CREATE TABLE "the orders" (id BIGINT, text VARCHAR(20))'
+
+
+@pytest.fixture(params=["sqlite3", pytest.param("psycopg", marks=pytest.mark.server)])
+def options(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Options:
     """A database with an empty table."""
-    path = tmp_path / "orders.sqlite"
-    with closing(sqlite3.connect(path)) as database:
-        database.execute('CREATE TABLE "the orders" (id BIGINT, text VARCHAR(20))')
-    return {"module": "sqlite3", "database": str(path), "table": "the orders"}
+    database = str(tmp_path / "orders.sqlite")
+    if request.param == "psycopg":
+        server = request.getfixturevalue("postgres")
+        given = server.parameters(server.fresh_database())
+        monkeypatch.setenv("PGPASSWORD", given.pop("password"))
+        database = " ".join(f"{name}={value}" for name, value in given.items())
+    options = {"module": request.param, "database": database, "table": "the orders"}
+    with opened(options) as connection:
+        connection.execute(CREATE)
+    return options
 
 
-def ids(options: dict[str, str]) -> list[int]:
-    with closing(sqlite3.connect(options["database"])) as database:
-        found = database.execute('SELECT id FROM "the orders" ORDER BY id').fetchall()
+@contextmanager
+def opened(options: Options) -> Iterator[Any]:
+    with closing(import_module(options["module"]).connect(options["database"])) as connection:
+        yield connection
+        connection.commit()
+
+
+def ids(options: Options) -> list[int]:
+    with opened(options) as connection:
+        found = connection.execute('SELECT id FROM "the orders" ORDER BY id').fetchall()
     return [number for (number,) in found]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_it_keeps_what_a_target_promises(
-    options: dict[str, str], tmp_path: Path, check: Callable[[Subject], None]
+    options: Options, tmp_path: Path, check: Callable[[Subject], None]
 ) -> None:
     check(
         Subject(
@@ -53,7 +73,7 @@ def test_it_keeps_what_a_target_promises(
 
 
 def test_a_pipeline_publishes_to_it_and_refuses_backfills(
-    make_history: Callable[..., History], options: dict[str, str]
+    make_history: Callable[..., History], options: Options
 ) -> None:
     given = {"kind": "python", "target": "database_rows:DatabaseRows", "options": options}
     history = make_history(
