@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import polars
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.table import Table
 
@@ -71,6 +73,13 @@ class Catalogue:
         """The rows that PyIceberg reads."""
         found = self.table().scan(selected_fields=columns).to_arrow().to_pylist()
         return Counter(tuple(one[name] for name in columns) for one in found)
+
+    def rows_in_others(self, *columns: str) -> list[Counter[tuple[Any, ...]]]:
+        """The rows that Polars' own reader finds, and DuckDB in PyIceberg's batches."""
+        in_polars = polars.scan_iceberg(self.table(), reader_override="native").select(columns)
+        batches = self.table().scan(selected_fields=columns).to_arrow_batch_reader()
+        in_duckdb = duckdb.from_arrow(batches).project(", ".join(columns))
+        return [Counter(in_polars.collect().rows()), Counter(in_duckdb.fetchall())]
 
     def ids(self) -> list[int]:
         return sorted(number for (number,) in self.rows("id").elements())

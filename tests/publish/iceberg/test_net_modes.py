@@ -57,6 +57,7 @@ def publish(history: History, catalogue: Catalogue) -> list[tuple[Any, ...]]:
     published = Counter(tuple(row[name] for name in names) for row in delta)
     found = catalogue.rows(*names)
     assert found == published
+    assert catalogue.rows_in_others(*names) == [published, published]
     return sorted(found.elements(), key=str)
 
 

@@ -70,6 +70,7 @@ def test_its_rows_are_those_of_delta_in_the_same_files(
     published = Counter(tuple(one[name] for name in COLUMNS) for one in history.published())
     assert sum(published.values()) == 4
     assert catalogue.rows(*COLUMNS) == published
+    assert catalogue.rows_in_others(*COLUMNS) == [published, published]
     assert catalogue.files() == {Path(uri) for uri in history.delta().file_uris()}
 
 
