@@ -43,7 +43,7 @@ def test_nothing_is_lost_with_an_executor_a_worker_and_the_master(
     driver, blocks = free_ports(2)
     unlucky = Unlucky(
         tmp_path,
-        secured,
+        secured.url,
         ["executor", "worker", "master"],
         {
             "spark.driver.port": driver,
@@ -82,7 +82,7 @@ def test_nothing_is_lost_with_an_executor_a_worker_and_the_master(
 
 
 def test_a_second_master_takes_over_from_one_that_died(doubled: Cluster, tmp_path: Path) -> None:
-    unlucky = Unlucky(tmp_path, doubled, ["master"], {})
+    unlucky = Unlucky(tmp_path, doubled.url, ["master"], {})
     with unlucky.at_work():
         first = doubled.master
         first.kill()

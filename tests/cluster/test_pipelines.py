@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.conftest import CARD
-from tests.cluster.shell import report, tidemill
+from tests.cluster.shell import report, tidemill, typed
+from tests.cluster.unlucky import let_in
 from tests.servers.s3 import S3
 from tests.servers.spark import Cluster
 from tests.support.histories.history_builder import History, rows
@@ -19,6 +20,7 @@ from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tests.support.pipelines.windowed_words import at, windows
 from tests.support.s3_root import new_root
+from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.generation_note import read_note
 from tidemill.storage.root_identity import initialise
@@ -145,3 +147,17 @@ def test_executors_write_to_a_root_in_a_bucket_and_have_the_resources_of_their_w
         (f"tide on {CARD}", 1),
         (f"tide on {CARD}", 2),
     ]
+
+
+def test_a_driver_with_a_secret_is_refused_where_the_cluster_asks_for_none(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    counts = windows(tmp_path)
+    counts.arrive("events", "first", [at("12:01")])
+    environ = let_in(counts, cluster.url, "a secret")
+    with typed("run", counts.name, "--run-id", "guess", environ=environ) as run:
+        assert run.wait() == ExitCode.USAGE
+    error = report(counts, "guess").error
+    assert error is not None
+    place = cluster.url.removeprefix("spark://")
+    assert error["data"]["masters"] == {place: "it asks for no secret"}

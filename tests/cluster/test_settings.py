@@ -10,17 +10,22 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.cluster.shell import report
-from tests.cluster.unlucky import SECRET, Unlucky, apps, options
-from tests.servers.ports import free_ports
+from tests.cluster.shell import report, typed
+from tests.cluster.unlucky import SECRET, Unlucky, apps, let_in, options
+from tests.servers.ports import free_ports, is_taken
 from tests.servers.spark import Cluster, HistoryServer
+from tests.support.pipelines.windowed_words import at, windows
 from tests.support.processes import wait_for
+from tests.support.shown_errors import seen_in
+from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.generation_note import read_note
 from tidemill_airflow.addresses import SPARK_HISTORY, spark_history_url
 
 # Seconds between two looks, and from the end of an application until its folders may go.
 CLEANUP = {"enabled": "true", "interval": 1, "appDataTtl": 1}
+# Seconds that a page of Spark may take on a busy machine.
+PATIENCE = 120
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +47,7 @@ class Seen:
         settings: Spark's, of the driver.
         folders: Those of the application on the workers.
         blocks: The port that `spark-defaults.conf` has for executors.
+        dead: The port of the first master in the connection, where none is.
         events: The folder of event logs.
     """
 
@@ -51,6 +57,7 @@ class Seen:
     settings: dict[str, str]
     folders: list[Path]
     blocks: int
+    dead: int
     events: Path
 
 
@@ -59,7 +66,8 @@ def seen(secured: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     """A run with settings of its own; it has ended well."""
     home = tmp_path_factory.mktemp("home")
     events = tmp_path_factory.mktemp("events")
-    blocks, page = free_ports(2)
+    blocks, page, dead = free_ports(3)
+    masters = secured.url.replace("//", f"//127.0.0.1:{dead},")
     conf = {
         "spark.cores.max": 3,
         "spark.executor.cores": 1,
@@ -70,21 +78,28 @@ def seen(secured: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": events.as_uri(),
     }
-    unlucky = Unlucky(home, secured, ["master"], conf)
+    unlucky = Unlucky(home, masters, ["master"], conf)
     unlucky.flow.write(spark={"conf": {"spark.ui.enabled": True}})
     with unlucky.at_work():
         (app,) = apps(secured)
         of_driver = f"http://127.0.0.1:{page}/api/v1/applications/{app['id']}"
-        listed = httpx.get(f"{of_driver}/executors").json()
+        listed = httpx.get(f"{of_driver}/executors", timeout=PATIENCE).json()
+        told = httpx.get(f"{of_driver}/environment", timeout=PATIENCE).json()
         return Seen(
             unlucky=unlucky,
             app=app,
             executors=[one for one in listed if one["id"] != "driver"],
-            settings=dict(httpx.get(f"{of_driver}/environment").json()["sparkProperties"]),
+            settings=dict(told["sparkProperties"]),
             folders=[path for one in secured.workers for path in one.home.glob(app["id"])],
             blocks=blocks,
+            dead=dead,
             events=events,
         )
+
+
+def test_a_dead_master_keeps_no_run_from_one_that_lives(seen: Seen) -> None:
+    assert not is_taken(seen.dead)
+    assert seen.unlucky.flow.published("word", "count") == [("master", 1), ("tide", 1)]
 
 
 def test_a_run_takes_the_cores_it_may_have_and_cuts_its_state_for_them(seen: Seen) -> None:
@@ -120,5 +135,27 @@ def test_a_runs_link_leads_to_its_application_in_the_history_server(
     with HistoryServer(seen.events) as server:
         monkeypatch.setenv(SPARK_HISTORY, server.page)
         link = spark_history_url(left.spark.id)
-        shown = httpx.get(link, follow_redirects=True, timeout=60)
+        shown = httpx.get(link, follow_redirects=True, timeout=PATIENCE)
     assert (shown.status_code, seen.app["name"] in shown.text) == (200, True)
+
+
+@pytest.mark.parametrize(
+    ("secret", "said"),
+    [("a guess", "it asks for another secret"), (None, "it asks for a secret")],
+)
+def test_a_driver_with_another_secret_is_refused_and_touches_nothing(
+    secured: Cluster, tmp_path: Path, secret: str | None, said: str
+) -> None:
+    flow = windows(tmp_path)
+    flow.arrive("events", "first", [at("12:01")])
+    environ = let_in(flow, secured.url, secret)
+    with typed("run", flow.name, "--run-id", "guess", environ=environ) as run:
+        assert run.wait() == ExitCode.USAGE
+    error = report(flow, "guess").error
+    assert error is not None
+    seen_in(error["code"])
+    assert (error["code"], error["transient"]) == ("DriverRefused", False)
+    place = secured.url.removeprefix("spark://")
+    assert error["data"] == {"masters": {place: said}, "conn_id": "tidemill_spark"}
+    for folder in ("checkpoints", "ledger", "table"):
+        assert not (flow.layout.home / folder).exists()

@@ -60,17 +60,31 @@ def options(**settings: object) -> list[str]:
     return [f"-D{name}={value}" for name, value in all_of_them.items()]
 
 
+def let_in(flow: JsonPipeline, url: str, secret: str | None) -> dict[str, str]:
+    """The variables of a command whose driver comes to a cluster's masters with a secret."""
+    extra = {"spark.authenticate.secret": secret} if secret else {}
+    connection = {"conn_type": "spark", "host": url, "extra": extra}
+    environ = {
+        **flow.environ,
+        "AIRFLOW_CONN_TIDEMILL_SPARK": json.dumps(connection),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    del environ["TIDEMILL_MASTER"]
+    return environ
+
+
 class Unlucky:
     """A pipeline that counts words, some of which end what counts them.
 
     Args:
         home: Gets the pipeline and the marks of what has happened.
+        url: Where the masters of its cluster are.
         words: One for each batch.
         conf: The content of `spark-defaults.conf`.
     """
 
     def __init__(
-        self, home: Path, cluster: Cluster, words: Sequence[str], conf: Mapping[str, object]
+        self, home: Path, url: str, words: Sequence[str], conf: Mapping[str, object]
     ) -> None:
         self.marks = home / "marks"
         self.marks.mkdir()
@@ -85,15 +99,7 @@ class Unlucky:
         self.flow.arrive("events", "last", [at("13:00", "ebb")])
         lines = (f"{name} {value}\n" for name, value in conf.items())
         (home / "spark-defaults.conf").write_text("".join(lines))
-        extra = {"spark.authenticate.secret": SECRET}
-        connection = {"conn_type": "spark", "host": cluster.url, "extra": extra}
-        self.environ = {
-            **self.flow.environ,
-            "AIRFLOW_CONN_TIDEMILL_SPARK": json.dumps(connection),
-            "SPARK_CONF_DIR": str(home),
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        }
-        del self.environ["TIDEMILL_MASTER"]
+        self.environ = {**let_in(self.flow, url, SECRET), "SPARK_CONF_DIR": str(home)}
 
     @contextmanager
     def at_work(self) -> Iterator[None]:

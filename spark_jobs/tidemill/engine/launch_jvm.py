@@ -12,26 +12,33 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 
+from tidemill.engine.spark_internals.masters import verify_let_in
 from tidemill.toolchain import jvm
 
 # PySpark logs an error with its whole plan, and then raises it with the same text.
 REPEATS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
-def launch_jvm(conf: Mapping[str, str], secrets: Mapping[str, str], log: Path | None) -> None:
+def launch_jvm(
+    conf: Mapping[str, str], secrets: Mapping[str, str], log: Path | None, conn_id: str | None
+) -> None:
     """Start the JVM of this process and its Spark context.
 
     Args:
         conf: Spark's settings, which its command line shows.
         secrets: Those that no command line may show.
         log: Where what it writes is appended; None for wherever this process writes.
+        conn_id: The connection that names the master; None for this machine.
 
     Raises:
         JvmGone: it did not start.
+        DriverRefused: the master does not let the driver in.
     """
     settings = SparkConf()
     settings.setAll([*conf.items()])
     gateway = _gateway(settings) if log is None else _logged(settings, log)
+    if conn_id is not None:
+        verify_let_in(gateway.jvm, secrets, conn_id)
     settings.setAll([*secrets.items()])
     SparkContext(conf=settings, gateway=gateway)
 

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tidemill.contract.connections.airflow import connection, variable
-from tidemill.contract.connections.spark import driver_settings, secrets_of
+from tidemill.contract.connections.spark import STANDALONE, driver_settings, secrets_of
 from tidemill.contract.connections.spark_masters import verify_masters
 from tidemill.contract.counted import counted
 from tidemill.contract.file_mode import HADOOP_UMASK
@@ -22,6 +22,7 @@ from tidemill.engine.spark_internals.class_lookups import keep_classes
 from tidemill.engine.spark_internals.executors import lost_executors
 from tidemill.engine.spark_internals.local_files import set_modes_in_process
 from tidemill.engine.spark_internals.logging import hush
+from tidemill.engine.spark_internals.masters import jvm_of_process, verify_let_in
 from tidemill.engine.spark_internals.released_objects import release_together
 from tidemill.spec.pipeline import Pipeline
 from tidemill.toolchain import jvm, spark_application
@@ -154,7 +155,7 @@ def _open(
         secrets = secrets_of(os.environ)
     secrets = {**secrets, **store_secrets(pipeline.layout.root)}
     with own_signals():
-        session = _session(given, secrets)
+        session = _session(given, secrets, conn_id)
     keep_classes(session)
     release_together(session)
     context = session.sparkContext
@@ -185,11 +186,18 @@ def _master(conn_id: str | None) -> tuple[str, dict[str, str], dict[str, str]]:
     return driver_settings(connection(conn_id), conn_id)
 
 
-def _session(conf: Mapping[str, str], secrets: Mapping[str, str]) -> SparkSession:
+def _session(
+    conf: Mapping[str, str], secrets: Mapping[str, str], conn_id: str | None
+) -> SparkSession:
     log = jvm.log_file()
-    is_launched = "PYSPARK_GATEWAY_PORT" in os.environ or has_jvm()
-    if not is_launched and (secrets or log is not None):
-        launch_jvm(conf, secrets, log)
+    is_standalone = conf.get("spark.master", "").startswith(STANDALONE)
+    if has_jvm():
+        pass
+    elif "PYSPARK_GATEWAY_PORT" in os.environ:
+        if conn_id is not None:
+            verify_let_in(jvm_of_process(), secrets, conn_id)
+    elif secrets or log is not None or is_standalone:
+        launch_jvm(conf, secrets, log, conn_id)
     builder = SparkSession.builder
     for key, value in {**conf, **secrets}.items():
         builder = builder.config(key, value)

@@ -7,7 +7,7 @@ import socket
 from urllib.parse import urlsplit
 
 from tidemill.contract.connections.spark import STANDALONE
-from tidemill.contract.errors import TransientError
+from tidemill.contract.errors import TransientError, UsageError
 
 PORT = 7077
 # Seconds for each of them.
@@ -16,6 +16,10 @@ PATIENCE = 5.0
 
 class MastersUnreachable(TransientError):
     """No master of a standalone cluster answers; carries `masters` and `conn_id`."""
+
+
+class DriverRefused(UsageError):
+    """No master lets the driver in; carries `masters`, with what each one says, and `conn_id`."""
 
 
 def verify_masters(master: str, conn_id: str) -> None:
