@@ -47,8 +47,13 @@ if TYPE_CHECKING:
 TESTED = {"fields", "sql"}
 # The blocks of a page with a test of its own, tests/test_new_pipelines_page.py.
 TESTED.update(("new-feed", "new", "new-says"))
-# Specs, which tests/cli/test_page_blocks.py checks.
-TESTED.update(("chain", "fetch", "fetch-clean", "rollover"))
+# Specs, which tests/cli/test_page_blocks.py checks, and a root that it makes.
+TESTED.update(("chain", "chain-limits", "fetch", "fetch-clean", "fetch-static"))
+TESTED.update(("rollover", "sizes", "bucket-root"))
+# The commands of tests/e2e/test_chains.py.
+TESTED.add("chain-follow")
+# What tests/publish/test_object_root.py reads with.
+TESTED.add("bucket-read")
 # The spec of tests/publish/delta/test_table_properties.py.
 TESTED.add("table-properties")
 # The command of tests/toolchain/test_class_archive.py.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
-from deltalake import DeltaTable
 
-from tests.servers.s3 import LOGIN, PASSWORD, REGION, S3
+from tests.servers.s3 import LOGIN, PASSWORD, S3
 from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import History, reject, row, rows
+from tests.support.pages import BLOCKS
 from tests.support.s3_root import new_root
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
@@ -52,20 +52,18 @@ def test_consumers_read_the_tables_with_the_login_of_the_bucket(
     history.publish()
     made_again(history, [row(20, date(2024, 1, 2))], partitions=days("2024-01-02"))
     history.publish("again")
-    # As the guide of consumers has it, and not by code of ours.
-    login = {
-        "aws_endpoint": s3.endpoint,
-        "aws_region": REGION,
-        "aws_access_key_id": LOGIN,
-        "aws_secret_access_key": PASSWORD,
-        "aws_allow_http": "true",
-    }
-    good, rejected = f"{history.bucket}/orders/table", f"{history.bucket}/orders/rejected"
-    in_polars = pl.scan_delta(good, storage_options=login).select("id", "day").collect()
-    assert sorted(in_polars.rows()) == [(1, date(2024, 1, 1)), (20, date(2024, 1, 2))]
-    table = DeltaTable(good, storage_options=login)
-    assert sorted(table.to_pandas()["id"]) == [1, 20]
-    in_duckdb = duckdb.from_arrow(table.to_pyarrow_dataset()).aggregate("count(*), sum(id)")
-    assert in_duckdb.fetchall() == [(2, 21)]
+    block = BLOCKS["bucket-read"].replace("s3a://shop-tidemill/prod", str(history.bucket))
+    for name, value in (("access_key_id", LOGIN), ("secret_access_key", PASSWORD)):
+        assert f'"aws_{name}": "..."' in block
+        block = block.replace(f'"aws_{name}": "..."', f'"aws_{name}": "{value}"')
+    here = {"aws_endpoint": s3.endpoint, "aws_allow_http": "true"}
+    names: dict[str, Any] = {}
+    code = block.replace('"aws_region"', f'**{here}, "aws_region"')
+    exec(compile(code, "bucket-read", "exec"), names)  # noqa: S102 - the page's own
+    read = names["rows"].select("id", "day")
+    assert sorted(read.rows()) == [(1, date(2024, 1, 1)), (20, date(2024, 1, 2))]
+    assert sorted(names["table"].to_pandas()["id"]) == [1, 20]
+    assert names["count"] == [(2,)]
+    login, rejected = names["options"], f"{history.bucket}/orders/rejected"
     bad = pl.scan_delta(rejected, storage_options=login).select("record").collect()
     assert bad.rows() == [("bad",)]
