@@ -62,7 +62,22 @@ def transform(events):
     return words.groupBy(F.window("at", "10 minutes"), "word").count()
 """
 
-DOUBLES = "def transform(orders):\n    return orders.selectExpr('id * 2 AS double')\n"
+# Twice the number, and the cores of the task that computed it.
+DOUBLES = """
+from pyspark import TaskContext
+from pyspark.resource import ResourceProfileBuilder, TaskResourceRequests
+
+
+def double(frames):
+    for frame in frames:
+        yield frame.assign(double=2 * frame["id"], cores=TaskContext.get().cpus())
+
+
+def transform(orders):
+    wide = ResourceProfileBuilder().require(TaskResourceRequests().cpus(2)).build
+    rows = orders.mapInPandas(double, "id long, double long, cores int", profile=wide)
+    return rows.select("double", "cores")
+"""
 
 
 def on_cluster(environ: Mapping[str, str], cluster: Cluster) -> dict[str, str]:
@@ -111,7 +126,7 @@ def test_a_group_with_state_kafka_and_functions_in_python_and_then_a_backfill(
     ]
 
 
-def test_workers_without_tidemill_read_what_another_pipeline_published(
+def test_workers_without_tidemill_read_a_published_table_and_a_stage_has_the_cores_of_its_profile(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     orders = History(tmp_path)
@@ -123,7 +138,7 @@ def test_workers_without_tidemill_read_what_another_pipeline_published(
 
     tidemill("run", doubles.name, environ=on_cluster(doubles.environ, cluster))
 
-    assert doubles.published("double") == [(2,), (4,)]
+    assert doubles.published("double", "cores") == [(2, 2), (4, 2)]
 
 
 def test_executors_write_to_a_root_in_a_bucket_and_have_the_resources_of_their_workers(

@@ -18,7 +18,11 @@ from tidemill.spark_logs.partition_paths import disk_path
 # syntax, unsupported features, partition folders that contradict each other.
 HOPELESS = ("22", "38", "39", "42", "0A", "54", "P0", "KD009")
 # Errors that Spark wraps without a SQLSTATE of their own.
-HOPELESS_TEXTS = ("PythonException", "CSV header does not conform to the schema")
+HOPELESS_TEXTS = (
+    "PythonException",
+    "CSV header does not conform to the schema",
+    "ResourceProfiles are only supported",
+)
 # How Spark names a file that it could not read, in two places.
 UNREADABLE = re.compile(
     r"(?:Encountered error while reading file|CSV file:) (file:\S+?)\.?(?:\s|$)"

@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.resource import (
+    ExecutorResourceRequests,
+    ResourceProfileBuilder,
+    TaskResourceRequests,
+)
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -25,6 +30,9 @@ from tidemill.engine.query.refusals import (
     refuse_unrepeatable,
     refuse_unsupported,
 )
+from tidemill.engine.query.stage_profiles import ProfileRefused
+from tidemill.engine.spark_errors import QueryFailed, from_spark
+from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.spec.output import OutputMode
 from tidemill.spec.spec import Spec
 
@@ -77,6 +85,12 @@ def joined(events: DataFrame, condition: str) -> DataFrame:
     return late.join(other, near)
 
 
+def mapped(events: DataFrame, asked: ExecutorResourceRequests | TaskResourceRequests) -> DataFrame:
+    """A stage with resources of its own."""
+    profile = ResourceProfileBuilder().require(asked).build
+    return events.mapInPandas(lambda frames: frames, events.schema, profile=profile)
+
+
 def sessions(events: DataFrame, *keys: str) -> DataFrame:
     session = F.session_window("time", "1 minute").alias("w")
     return events.withWatermark("time", "1 hour").groupBy(*keys, session).count()
@@ -95,6 +109,10 @@ def mean(column: Column) -> Column:
 FINE: dict[str, tuple[Transform, Spec]] = {
     "a join by an equality": (lambda e: joined(e, "door = door2"), spec(APPEND)),
     "sessions of each door": (lambda e: sessions(e, "door"), spec(APPEND)),
+    "cores of a stage's own": (
+        lambda e: mapped(e, TaskResourceRequests().cpus(2)),
+        spec(APPEND),
+    ),
     "counts in a window": (by_hour, spec(UPDATE, "action", "hour")),
     "counts under a watermark": (
         lambda e: by_hour(e.withWatermark("time", "1 hour")),
@@ -191,6 +209,11 @@ WRONG: dict[str, tuple[Transform, Spec, type[SpecError]]] = {
         spec(UPDATE, "action", "hour"),
         RowsVanish,
     ),
+    "executors of a stage's own": (
+        lambda e: mapped(e, ExecutorResourceRequests().cores(4)),
+        spec(APPEND),
+        ProfileRefused,
+    ),
     "an aggregate in Python": (
         lambda e: e.groupBy("action").agg(mean(F.col("n")).alias("mean")),
         spec(UPDATE, "action"),
@@ -203,6 +226,14 @@ WRONG: dict[str, tuple[Transform, Spec, type[SpecError]]] = {
 def test_what_is_fine(events: DataFrame, name: str) -> None:
     transform, given = FINE[name]
     check(transform(events), given)
+
+
+def test_cores_of_a_stages_own_need_a_cluster_and_no_further_try_is_made(
+    spark: SparkSession,
+) -> None:
+    with pytest.raises(SPARK_ERRORS, match="TaskResourceProfiles") as error:
+        mapped(spark.range(1), TaskResourceRequests().cpus(1)).collect()
+    assert isinstance(from_spark(error.value), QueryFailed)
 
 
 @pytest.mark.parametrize(("name", "error"), [(name, case[2]) for name, case in WRONG.items()])

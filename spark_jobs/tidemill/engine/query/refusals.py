@@ -14,6 +14,7 @@ from tidemill.contract.errors import SpecError
 from tidemill.engine.query.join_times import refuse_early_drops
 from tidemill.engine.query.of_today import GIVE_FORMAT, read_as_of_today
 from tidemill.engine.query.pipeline_class import FIRST_COME, below, state_encoding
+from tidemill.engine.query.stage_profiles import refuse_own_executors
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS, converted
 from tidemill.engine.spark_internals.plan import items, kind, nodes
 from tidemill.engine.spark_internals.plan_outline import outlined
@@ -183,11 +184,13 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
     Raises:
         ModeUnsupported: it does not.
         TransformNotIncremental: it does in no mode, and says so only in the first batch.
+        ProfileRefused: the same, of a stage with executors of its own.
         JoinTimeUnwatermarked: it runs it, and loses rows.
     """
     if not rows.isStreaming:
         return
     _refuse_python_aggregates(rows, path)
+    refuse_own_executors(rows, path)
     # Spark judges by the session's, which may be of another pipeline.
     rows.sparkSession.conf.set(STATE_ENCODING, state_encoding(rows))
     try:
