@@ -14,6 +14,7 @@ from tests.cluster.shell import report, typed
 from tests.cluster.unlucky import SECRET, Unlucky, apps, let_in, options
 from tests.servers.ports import free_ports, is_taken
 from tests.servers.spark import Cluster, HistoryServer
+from tests.servers.wire import FAR, NEAR, Wire
 from tests.support.pipelines.windowed_words import at, windows
 from tests.support.processes import wait_for
 from tests.support.shown_errors import seen_in
@@ -24,6 +25,8 @@ from tidemill_airflow.addresses import SPARK_HISTORY, spark_history_url
 
 # Seconds between two looks, and from the end of an application until its folders may go.
 CLEANUP = {"enabled": "true", "interval": 1, "appDataTtl": 1}
+# It goes to executors as a setting, as the password of a bucket does.
+PASSWORD = "known to the driver and its executors"
 # Seconds that a page of Spark may take on a busy machine.
 PATIENCE = 120
 
@@ -47,6 +50,7 @@ class Seen:
         settings: Spark's, of the driver.
         folders: Those of the application on the workers.
         blocks: The port that `spark-defaults.conf` has for executors.
+        carried: What went between driver and executors, for each connection and direction.
         dead: The port of the first master in the connection, where none is.
         events: The folder of event logs.
     """
@@ -57,6 +61,7 @@ class Seen:
     settings: dict[str, str]
     folders: list[Path]
     blocks: int
+    carried: list[bytearray]
     dead: int
     events: Path
 
@@ -66,12 +71,18 @@ def seen(secured: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     """A run with settings of its own; it has ended well."""
     home = tmp_path_factory.mktemp("home")
     events = tmp_path_factory.mktemp("events")
-    blocks, page, dead = free_ports(3)
+    blocks, page, dead, driver, of_driver = free_ports(5)
     masters = secured.url.replace("//", f"//127.0.0.1:{dead},")
     conf = {
         "spark.cores.max": 3,
         "spark.executor.cores": 1,
         "spark.executor.memory": "512m",
+        "spark.tide.password": PASSWORD,
+        # Executors reach the driver over two wires.
+        "spark.driver.host": NEAR,
+        "spark.driver.bindAddress": FAR,
+        "spark.driver.port": driver,
+        "spark.driver.blockManager.port": of_driver,
         "spark.blockManager.port": blocks,
         "spark.ui.port": page,
         "spark.dynamicAllocation.enabled": "true",
@@ -80,11 +91,11 @@ def seen(secured: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     }
     unlucky = Unlucky(home, masters, ["master"], conf)
     unlucky.flow.write(spark={"conf": {"spark.ui.enabled": True}})
-    with unlucky.at_work():
+    with Wire(driver) as calls, Wire(of_driver) as data, unlucky.at_work():
         (app,) = apps(secured)
-        of_driver = f"http://127.0.0.1:{page}/api/v1/applications/{app['id']}"
-        listed = httpx.get(f"{of_driver}/executors", timeout=PATIENCE).json()
-        told = httpx.get(f"{of_driver}/environment", timeout=PATIENCE).json()
+        known = f"http://127.0.0.1:{page}/api/v1/applications/{app['id']}"
+        listed = httpx.get(f"{known}/executors", timeout=PATIENCE).json()
+        told = httpx.get(f"{known}/environment", timeout=PATIENCE).json()
         return Seen(
             unlucky=unlucky,
             app=app,
@@ -92,6 +103,7 @@ def seen(secured: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Seen:
             settings=dict(told["sparkProperties"]),
             folders=[path for one in secured.workers for path in one.home.glob(app["id"])],
             blocks=blocks,
+            carried=[*calls.carried, *data.carried],
             dead=dead,
             events=events,
         )
@@ -115,6 +127,12 @@ def test_executors_listen_where_a_firewall_lets_them(seen: Seen) -> None:
     ports = [int(one["hostPort"].rpartition(":")[2]) for one in seen.executors]
     # Where two of them share a machine, the second one takes the next port.
     assert all(seen.blocks <= port <= seen.blocks + 16 for port in ports)
+
+
+def test_what_driver_and_executors_say_cannot_be_read_on_the_wire(seen: Seen) -> None:
+    # Each of three executors calls the driver, and fetches data from it.
+    assert len(seen.carried) >= 2 * 2 * len(seen.executors)
+    assert not any(PASSWORD.encode() in one for one in seen.carried)
 
 
 def test_dynamic_allocation_stays_off_whatever_the_defaults_say(seen: Seen) -> None:
