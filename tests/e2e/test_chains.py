@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.support.pipelines.recompute_requests import ask, days
 from tidemill.cli.app import app
 from tidemill.contract.report import Outcome
 from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.takeovers import read_takeovers
 from tidemill.sources.probe import due_of
 from tidemill.spark_logs.offset_ranges import as_offsets
 from tidemill.steps.decisions.follow import due_now
@@ -120,6 +122,40 @@ def test_a_long_history_is_read_in_several_batches_with_the_same_rows(
     assert ends(limited) == [1, 2, 3, 4]
 
 
+def test_a_fork_on_either_side_of_a_link_goes_on_from_there(
+    orders: JsonPipeline, doubles: JsonPipeline
+) -> None:
+    orders.arrive("arrivals", "1", [order(1)])
+    orders.go("1")
+    doubles.go("1")
+    # It reads the fork's table, and after that of the original nothing.
+    further = JsonPipeline(
+        orders.home,
+        {},
+        {**doubles.spec, "sources": {"orders": {**SOURCE, "pipeline": "orders_trial"}}},
+        DOUBLED,
+        name="further",
+    )
+    typed(orders, "checkpoint fork orders --as orders_trial --reason trial --apply")
+    typed(orders, "checkpoint fork doubles --as doubles_trial --reason trial --apply")
+    orders.arrive("arrivals", "2", [order(2)])
+    for name in ("orders", "orders_trial", "doubles", "doubles_trial", "further"):
+        flow = copy(orders)
+        flow.name = name
+        flow.go("2")
+    trial = copy(doubles)
+    trial.name = "doubles_trial"
+    assert ids(doubles, "double") == [2, 4]
+    assert ids(trial, "double") == ids(further, "double") == [4]
+
+
+def typed(flow: JsonPipeline, line: str) -> None:
+    """A command, which ends well."""
+    words = shlex.split(line, comments=True)
+    answer = CliRunner().invoke(app, words, env=flow.environ, catch_exceptions=False)
+    assert answer.exit_code == 0, answer.output
+
+
 def ends(flow: JsonPipeline) -> list[int]:
     """The version of the table that each batch ends before."""
     offsets = (as_offsets(batch.offsets["orders"]) for batch in flow.batches)
@@ -129,6 +165,9 @@ def ends(flow: JsonPipeline) -> list[int]:
 def test_what_was_computed_again_upstream_is_due_until_it_is_computed_here(
     orders: JsonPipeline, doubles: JsonPipeline
 ) -> None:
+    # Both go on in a new generation after each publish.
+    for flow in (orders, doubles):
+        flow.write(rollover={"after_batches": 1})
     orders.arrive("arrivals", "one", [order(1), order(2, day=2)])
     orders.go("1")
     doubles.go("1")
@@ -144,9 +183,7 @@ def test_what_was_computed_again_upstream_is_due_until_it_is_computed_here(
     doubles.go("3")
     assert ids(doubles, "double") == [2, 4, 26]
     for line in BLOCKS["chain-follow"].splitlines():
-        words = shlex.split(line.replace("report", "doubles"), comments=True)[1:]
-        answer = CliRunner().invoke(app, words, env=doubles.environ, catch_exceptions=False)
-        assert answer.exit_code == 0, answer.output
+        typed(doubles, line.removeprefix("tidemill").replace("report", "doubles"))
     assert due_now(doubles.pipeline) == ([], None)
     assert ids(doubles, "double") == [4, 22, 26] == sorted(2 * one for one in ids(orders, "id"))
     orders.write(TEN_MORE.replace("10", "20"))
@@ -157,6 +194,8 @@ def test_what_was_computed_again_upstream_is_due_until_it_is_computed_here(
     assert doubles.run("4")["publish"].outcome is Outcome.DONE
     assert ids(doubles, "double") == [26, 42, 44] == sorted(2 * one for one in ids(orders, "id"))
     assert doubles.run("5")["doctor"].outcome is Outcome.SKIPPED
+    for flow in (orders, doubles):
+        assert {one.kind for one in read_takeovers(flow.layout.home)} == {"rollover"}
 
 
 def test_windows_follow_once_they_are_closed(orders: JsonPipeline) -> None:
