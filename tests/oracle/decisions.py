@@ -90,28 +90,33 @@ def wishful(
         asked: What people ask for.
         rounds: The rounds of arrivals.
     """
-    events: list[Any] = []
-    for number in range(rounds):
-        for source in draw(st.lists(st.sampled_from(kind.sources), min_size=1, max_size=3)):
-            rows = draw(st.lists(kind.rows(source), min_size=1, max_size=5))
-            events.append(Arrive(source, at_round(kind, rows, number)))
-        if kind.changes is not None and draw(st.booleans()):
-            events.append(Change(*draw(kind.changes)))
-        if draw(st.booleans()):
-            events.append(draw(LIMITS))
-        events.append(draw(RUN))
-        if draw(st.booleans()):
-            events.append(Edit(code=draw(st.booleans()), rule=draw(st.booleans())))
-        latest = (kind.step * number + kind.span) // HOUR
-        events.append(draw(_asks(asked, latest)))
-        events += draw(st.lists(st.sampled_from(BETWEEN), max_size=2))
-        if kind.late is not None and draw(st.integers(0, 5)) == 5:
-            events.append(Flush(draw(st.integers(0, kind.span)) + kind.step * number))
+    events = [event for number in range(rounds) for event in round_of(draw, kind, asked, number)]
     last = Ask("rebuild" if draw(st.booleans()) else asked[0], end=HOUR * (1 + kind.step // HOUR))
     # What is left alone is ended, and what is held let out; then everything can be cleared.
     end = (Resume(), LetOut(everything=True), Go(), LetOut(everything=True), last)
     cleared = draw(st.lists(st.builds(Clear, st.integers(0, 60)), min_size=2, max_size=3))
     return (*events, *ending(draw, kind), *end, *cleared, LetOut(everything=True), Go())
+
+
+def round_of(draw: st.DrawFn, kind: Kind, asked: tuple[Asked, ...], number: int) -> list[Any]:
+    """What arrives, is run, fixed, asked for and decided, from one arrival to the next."""
+    events: list[Any] = []
+    for source in draw(st.lists(st.sampled_from(kind.sources), min_size=1, max_size=3)):
+        rows = draw(st.lists(kind.rows(source), min_size=1, max_size=5))
+        events.append(Arrive(source, at_round(kind, rows, number)))
+    if kind.changes is not None and draw(st.booleans()):
+        events.append(Change(*draw(kind.changes)))
+    if draw(st.booleans()):
+        events.append(draw(LIMITS))
+    events.append(draw(RUN))
+    if draw(st.booleans()):
+        events.append(Edit(code=draw(st.booleans()), rule=draw(st.booleans())))
+    latest = (kind.step * number + kind.span) // HOUR
+    events.append(draw(_asks(asked, latest)))
+    events += draw(st.lists(st.sampled_from(BETWEEN), max_size=2))
+    if kind.late is not None and draw(st.integers(0, 5)) == 5:
+        events.append(Flush(draw(st.integers(0, kind.span)) + kind.step * number))
+    return events
 
 
 BETWEEN = (Resume(), LetOut(), Again(), Clear(5), Clear(9))

@@ -52,18 +52,20 @@ def play_one(
     play: Callable[[Any], None],
     *,
     telling: Callable[[Any], bool],
+    examples: int = 1,
 ) -> None:
     """Draw a history, and play it.
 
     Args:
         key: Together with the seed it says which history that is.
         telling: Whether a history has enough in it for `make test`, which plays no other.
+        examples: How many are drawn and played, where each takes a moment only.
     """
     tried = []
 
     @seed(crc32(key.encode() if not LONG else f"{SEED}/{key}".encode()))
     @settings(
-        max_examples=1,
+        max_examples=examples,
         deadline=None,
         database=None,
         phases=[Phase.generate, *([Phase.shrink] if SHRINK else [])],
