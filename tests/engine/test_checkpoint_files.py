@@ -10,7 +10,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from tests.servers.flaky_http import FlakyHttp
+from tests.servers.flaky_http import Fault, FlakyHttp
 from tests.servers.s3 import S3
 from tests.support.bucket_pipeline import in_bucket
 from tests.support.pipelines.orders_pipeline import OrdersPipeline
@@ -38,6 +38,7 @@ class Files:
         hadoop.set("fs.s3a.attempts.maximum", "2")
         hadoop.set("fs.s3a.retry.limit", "2")
         hadoop.set("fs.s3a.retry.interval", "10ms")
+        hadoop.set("fs.s3a.connection.request.timeout", "2s")
         hadoop.set("fs.s3a.impl.disable.cache", "true")
         if endpoint is not None:
             hadoop.set(f"fs.s3a.bucket.{mill.root.bucket}.endpoint", endpoint)
@@ -97,10 +98,11 @@ def test_what_may_be_overwritten_is_and_what_is_cancelled_never_was_there(
     assert files.read("2") == "there"
 
 
+@pytest.mark.parametrize("fault", ["lost", "slow"])
 def test_a_put_whose_answer_was_lost_is_known_again_by_its_writer(
-    open_files: Callable[..., Files], s3: S3
+    open_files: Callable[..., Files], s3: S3, fault: Fault
 ) -> None:
-    flaky = FlakyHttp(s3.endpoint, lambda n: None if n else "lost", methods=PUT)
+    flaky = FlakyHttp(s3.endpoint, lambda n: None if n else fault, methods=PUT)
     with flaky.up() as proxy:
         files = open_files(proxy.endpoint)
         files.begin("0", "mine").close()

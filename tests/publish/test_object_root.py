@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from tests.servers.flaky_http import Fault, FlakyHttp
 from tests.servers.s3 import LOGIN, PASSWORD, S3
 from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import History, reject, row, rows
 from tests.support.pages import BLOCKS
 from tests.support.s3_root import new_root
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.objects.root_connection import storage_options
 from tidemill.contract.report import Outcome
+from tidemill.file_formats import delta_table
 from tidemill.ledger.orphans import Orphans, read_orphans
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.storage.root_identity import initialise, register
+
+
+def two_of_three(number: int) -> Fault | None:
+    return None if number % 3 == 2 else "slow"
 
 
 def test_a_past_in_a_bucket_is_published_once_and_read_back(
@@ -42,6 +50,29 @@ def test_a_past_in_a_bucket_is_published_once_and_read_back(
     assert read_orphans(history.layout, FIRST_GENERATION) == Orphans(files=0, bytes=0)
     (history.sink / "part-00000-dead.snappy.parquet").write_bytes(b"PAR1")
     assert read_orphans(history.layout, FIRST_GENERATION) == Orphans(files=1, bytes=4)
+
+
+def test_a_commit_whose_answer_comes_too_late_is_there_once(
+    s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        delta_table, "storage_options", lambda: {**storage_options(), "timeout": "2s"}
+    )
+    proxy = FlakyHttp(s3.endpoint, two_of_three, methods=("PUT",), path="/_delta_log/")
+    with proxy.up_apart():
+        history = History(tmp_path, bucket=new_root(s3, monkeypatch, proxy.endpoint))
+        failed = []
+        for number in (1, 2):
+            history.increment(rows(number), [reject("bad")])
+            tries = (history.publish() for _ in range(5))
+            failed += takewhile(lambda one: one.outcome is not Outcome.DONE, tries)
+        assert (history.ids(), history.records()) == ([1, 2], ["bad", "bad"])
+        assert len(history.log()) == 2
+    assert {one.transient for one in failed} == {True}
+    said = [one.error or {} for one in failed]
+    assert {one["code"] for one in said} == {"ObjectStoreUnreachable"}
+    assert {one["data"]["field"] for one in said} == {"TIDEMILL_ROOT"}
+    assert PASSWORD not in str(failed)
 
 
 def test_consumers_read_the_tables_with_the_login_of_the_bucket(

@@ -39,6 +39,7 @@ class FlakyHttp:
         server: The address of the server.
         fault: Number of a request, from 0 -> what becomes of it; None passes it on.
         methods: Those of HTTP to which this happens; others are passed on and do not count.
+        path: What the path of a request holds to which this happens, likewise.
         requests: How many came.
         unlisted: Patterns of the keys that listings of a bucket leave out, as those of a store
             do that lists what was written only later.
@@ -47,6 +48,7 @@ class FlakyHttp:
     server: str
     fault: Callable[[int], Fault | None]
     methods: Collection[str] = ("GET",)
+    path: str = ""
     requests: int = 0
     unlisted: set[str] = field(default_factory=set)
     endpoint: str = field(default="", init=False)
@@ -59,7 +61,7 @@ class FlakyHttp:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                if self.command not in proxy.methods:
+                if self.command not in proxy.methods or proxy.path not in self.path:
                     answer(self, proxy.server, content_of(self), None)
                     return
                 number, proxy.requests = proxy.requests, proxy.requests + 1

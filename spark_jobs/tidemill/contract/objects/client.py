@@ -22,6 +22,7 @@ from obstore.store import from_url
 from tidemill.contract.connections.airflow import Connection
 from tidemill.contract.connections.object_stores import store_settings
 from tidemill.contract.objects.errors import (
+    REFUSED,
     ObjectKeyUnusable,
     ObjectReplacedMeanwhile,
     ObjectStoreRefuses,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 # One request brings so much, so that a slow one is told from one that hangs.
 PART_BYTES = 16 * 2**20
-# The store's refusals; with 408 and 429 it asks for patience, with 409 another writer is busy.
-REFUSED = re.compile(r"status code: (?!408|409|429)(4\d\d|501)\b")
 INVALID = re.compile(r'Path "(.*?)" contained')
 TIMES: ClientConfig = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(seconds=60)}
 RETRIES: RetryConfig = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}

@@ -1,6 +1,11 @@
 """Errors of object stores."""
 
+import re
+
 from tidemill.contract.errors import Refused, TransientError
+
+# The store's refusals; with 408 and 429 it asks for patience, with 409 another writer is busy.
+REFUSED = re.compile(r"status code: (?!408|409|429)(4\d\d|501)\b")
 
 
 class ObjectStoreUnreachable(TransientError):

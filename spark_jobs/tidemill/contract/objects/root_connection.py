@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tidemill.contract.connections.airflow import Connection, connection, variable
 from tidemill.contract.connections.object_stores import store_settings
+from tidemill.contract.objects.errors import REFUSED, ObjectStoreUnreachable
 
 if TYPE_CHECKING:
     from tidemill.contract.objects.client import ObjectClient
 
 ROOT_CONNECTION = "TIDEMILL_ROOT_CONN_ID"
+ROOT = "TIDEMILL_ROOT"
+# As delta-rs begins an error of the store, and how it sets its causes out.
+_OF_STORE = "Generic S3 error"
+_SET_OUT = re.compile(r"(?:\x1b\[\d*m|↳|\s)+")
 _lookups: list[Callable[[str], str]] = []
 
 
@@ -84,3 +90,17 @@ def storage_options(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     options = {f"aws_{name}": str(value) for name, value in root_settings(environ).items()}
     plain = options.get("aws_endpoint", "").startswith("http://")
     return options | ({"aws_allow_http": "true"} if plain else {})
+
+
+def root_unreachable(error: BaseException) -> ObjectStoreUnreachable | None:
+    """A store that did not answer delta-rs, as an error of ours; None where it is another."""
+    text = _SET_OUT.sub(" ", str(error)).strip()
+    if not isinstance(error, OSError) or not text.startswith(_OF_STORE) or REFUSED.search(text):
+        return None
+    login = root_login()
+    return ObjectStoreUnreachable(
+        f"{ROOT}: the store cannot be reached: {login.scrubbed(text) if login else text[:300]}",
+        remedy="Nothing was lost: the next try goes on from here.",
+        url=os.environ.get(ROOT, ""),
+        field=ROOT,
+    )

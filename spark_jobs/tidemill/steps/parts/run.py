@@ -10,6 +10,7 @@ from typing import Any
 
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.contract.objects.root_connection import root_unreachable
 from tidemill.contract.outage import is_outage
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.reporting.standing import HistoryRead, keep_up
@@ -135,7 +136,7 @@ def _keep_up(report: Report, run: RunContext, read: HistoryRead | None = None) -
 
 
 def foreseen(error: Exception, folder: Path) -> TidemillError | None:
-    """A full disk, a missing right or package, a lost JVM, an error of Spark's, whoever met it.
+    """A full disk, a silent store, a missing right or package, a lost JVM, an error of Spark's.
 
     Args:
         folder: Where the step writes, if the error itself does not say.
@@ -143,7 +144,8 @@ def foreseen(error: Exception, folder: Path) -> TidemillError | None:
     Returns:
         None for any other error.
     """
-    return named(error, folder) or missing_extra(error) or _jvm_gone(error) or _of_spark(error)
+    of_files = named(error, folder) or root_unreachable(error)
+    return of_files or missing_extra(error) or _jvm_gone(error) or _of_spark(error)
 
 
 def _of_spark(error: Exception) -> TidemillError | None:
