@@ -23,6 +23,7 @@ from tidemill.file_formats import delta_table
 from tidemill.ledger.orphans import Orphans, read_orphans
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
+from tidemill.storage.documents import AlreadyWritten
 from tidemill.storage.root_identity import initialise, register
 
 
@@ -73,6 +74,30 @@ def test_a_commit_whose_answer_comes_too_late_is_there_once(
     assert {one["code"] for one in said} == {"ObjectStoreUnreachable"}
     assert {one["data"]["field"] for one in said} == {"TIDEMILL_ROOT"}
     assert PASSWORD not in str(failed)
+
+
+def test_records_that_are_not_listed_yet_are_sealed_later_and_nothing_is_sealed_twice(
+    s3: S3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with FlakyHttp(s3.endpoint, lambda _: None).up() as proxy:
+        history = History(tmp_path, bucket=new_root(s3, monkeypatch, proxy.endpoint))
+        for number in range(4):
+            history.batch(rows(number))
+
+        def sealed(*late: str) -> tuple[int, int]:
+            proxy.unlisted = {*late}
+            found = history.seal()
+            proxy.unlisted = set()
+            return found.first, found.last
+
+        # Whoever does not see the last record ends before it; others are read by their names.
+        records = "*/ledger/live-0001/00000"
+        assert sealed(f"{records}1.json", f"{records}3.json") == (0, 2)
+        with pytest.raises(AlreadyWritten):
+            sealed("*/increments/*")
+        proxy.unlisted = set()
+        assert sealed() == (3, 3)
+        assert history.increments.numbers() == [1, 2]
 
 
 def test_consumers_read_the_tables_with_the_login_of_the_bucket(
