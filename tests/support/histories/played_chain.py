@@ -206,7 +206,12 @@ class PlayedChain:
             stood = DeltaTable(link.table, version=version).to_pyarrow_table().to_pylist()
             made = [row for row in map(link.transform, stood) if row is not None]
             (column,) = link.partition_by
-            due = [part for one in link.due() for part in (one.partitions, one.waiting) if part]
+            due = [
+                part
+                for one in link.due()
+                for part in (one.partitions, one.waiting, one.under_way)
+                if part
+            ]
             assert _by_partition(made, column, due) == _by_partition(link.published(), column, due)
 
 
