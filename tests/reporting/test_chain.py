@@ -10,6 +10,7 @@ from tests.support.histories.played_chain import PlayedChain
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.project import Project
 from tidemill.reporting.chain import Chain, chains_of, read_abouts
+from tidemill.reporting.chain_graph import chain_graph
 from tidemill.reporting.due import read_due
 from tidemill.reporting.status_document import StatusDocument
 from tidemill.storage import documents
@@ -75,3 +76,15 @@ def test_a_pipeline_whose_spec_does_not_load_has_no_neighbours(chain: PlayedChai
     Project(chain.home / "project").spec("second").write_text("sources: 1")
     assert neighbours(chain_of(chain, "second")) == ([], [("third", "sources.orders")])
     assert neighbours(chain_of(chain, "orders")) == ([], [])
+
+
+def test_the_graph_goes_over_all_links_and_a_circle_has_no_first_layer(chain: PlayedChain) -> None:
+    names = {"orders", "second", "third"}
+    whole = chain_graph("third", read_abouts(chain.first.root), names)
+    assert whole is not None
+    assert whole.layers == (("orders",), ("second",), ("third",))
+    chain.second.write_spec(upstream="third")
+    circle = chain_graph("third", read_abouts(chain.first.root), names)
+    assert circle is not None
+    assert circle.layers == (("second", "third"),)
+    assert chain_graph("orders", read_abouts(chain.first.root), names) is None
