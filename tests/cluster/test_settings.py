@@ -90,7 +90,9 @@ def seen(secured: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         "spark.eventLog.dir": events.as_uri(),
     }
     unlucky = Unlucky(home, masters, ["master"], conf)
-    unlucky.flow.write(spark={"conf": {"spark.ui.enabled": True}})
+    unlucky.flow.write(
+        spark={"conf": {"spark.ui.enabled": True, "spark.network.crypto.enabled": False}}
+    )
     with Wire(driver) as calls, Wire(of_driver) as data, unlucky.at_work():
         (app,) = apps(secured)
         known = f"http://127.0.0.1:{page}/api/v1/applications/{app['id']}"
@@ -129,7 +131,9 @@ def test_executors_listen_where_a_firewall_lets_them(seen: Seen) -> None:
     assert all(seen.blocks <= port <= seen.blocks + 16 for port in ports)
 
 
-def test_what_driver_and_executors_say_cannot_be_read_on_the_wire(seen: Seen) -> None:
+def test_what_driver_and_executors_say_cannot_be_read_on_the_wire_whatever_a_spec_says(
+    seen: Seen,
+) -> None:
     # Each of three executors calls the driver, and fetches data from it.
     assert len(seen.carried) >= 2 * 2 * len(seen.executors)
     assert not any(PASSWORD.encode() in one for one in seen.carried)

@@ -138,7 +138,7 @@ class SparkStepOperator(SparkOperator):
                 )
             for variable in pipeline.spec.env:
                 mask_secret(os.environ.get(variable, ""), variable)
-        self.conf = {**settings, **spark_conf(pipelines, run_id, environ)}
+        self.conf = {**spark_conf(pipelines, run_id, environ), **settings}
         names = [pipeline.name for pipeline in pipelines]
         own = step_environment([pipeline.spec for pipeline in pipelines], environ)
         archive = submit_options(

@@ -11,7 +11,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tidemill.contract.connections.airflow import connection, variable
-from tidemill.contract.connections.spark import STANDALONE, driver_settings, secrets_of
+from tidemill.contract.connections.spark import (
+    AUTHENTICATED,
+    SECRET,
+    STANDALONE,
+    driver_settings,
+    secrets_of,
+)
 from tidemill.contract.connections.spark_masters import verify_masters
 from tidemill.contract.counted import counted
 from tidemill.contract.file_mode import HADOOP_UMASK
@@ -154,6 +160,9 @@ def _open(
     else:
         secrets = secrets_of(os.environ)
     secrets = {**secrets, **store_secrets(pipeline.layout.root)}
+    if SECRET in secrets:
+        # A spec does not switch it off: other pipelines' passwords would be there to read as well.
+        given |= AUTHENTICATED
     with own_signals():
         session = _session(given, secrets, conn_id)
     keep_classes(session)
