@@ -20,8 +20,8 @@ from hypothesis.strategies import SearchStrategy
 HISTORIES = int(os.environ.get("TIDEMILL_HISTORIES", "1"))
 SEED = int(os.environ.get("TIDEMILL_SEED", "1"))
 LONG = HISTORIES >= 20
-# Histories that start processes, which takes ten times as long.
-DEATHS = max(1, HISTORIES // 10)
+# Histories that take ten times as long: processes of their own are killed, or three pipelines play.
+FEWER = max(1, HISTORIES // 10)
 SHRINK = bool(os.environ.get("TIDEMILL_SHRINK"))
 
 
