@@ -157,7 +157,7 @@ def dropped_flushes(generation: Generation, first: int) -> list[Flush]:
 
 def _link_ledger(generation: Generation, to: Path, first: int) -> None:
     ledger = generation.ledger
-    starts = sorted(documents.numbers(ledger.folder / "starts"))
+    starts = sorted(documents.numbers(ledger.start_folder))
     if first <= ledger.latest():
         # What came after the fork is not its own.
         used = {batch.start for batch in ledger.batches(last=first - 1)}

@@ -126,7 +126,7 @@ def _with_files(batch: Batch, files: Sequence[OutputFile]) -> Batch:
 
 
 def _start(ledger: Ledger, epoch: int, number: int) -> Start:
-    start = read_start(ledger.folder / "starts", epoch)
+    start = read_start(ledger.start_folder, epoch)
     return start.model_copy(update={"epoch": number, "last_written": -1, "last_planned": -1})
 
 

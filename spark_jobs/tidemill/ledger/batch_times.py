@@ -25,6 +25,6 @@ def with_batch_time(
         return dict(pins)
     planner = ledger.planner_of(batch)
     if planner is None:
-        raise StartUnknown.of(ledger.folder / "starts", batch)
+        raise StartUnknown.of(ledger.start_folder, batch)
     pin = pin_batch(BatchTime(at=planner.at, run_id=planner.run_id))
     return {**pins, **dict.fromkeys(missing, pin)}
