@@ -65,11 +65,12 @@ durations: setup jars classes browser ## Run every test on a quiet machine, and 
 
 .PHONY: test-long
 test-long: setup jars ## Hold every shipped pipeline against its oracle over 200 histories; goes on where it stopped
-	@# What runs for hours is worth Java's better compiler, which shorter runs do without.
-	@export _JAVA_OPTIONS=-XX:TieredStopAtLevel=4; \
+	@# What runs for hours is worth Java's better compiler, which shorter runs do without. Two cores
+	@# are busy with three processes, each of which waits for its own Spark, and collects garbage alone.
+	@export _JAVA_OPTIONS='-XX:TieredStopAtLevel=4 -XX:+UseSerialGC -Xms1536m -Xmx1536m'; \
 		TIDEMILL_HISTORIES=200 $(if $(SEED),TIDEMILL_SEED=$(SEED)) $(if $(SHARE),TIDEMILL_SHARE=$(SHARE)) \
 		$(if $(SHRINK),TIDEMILL_SHRINK=1) TMPDIR=$$([ -w /dev/shm ] && echo /dev/shm || echo "$${TMPDIR:-/tmp}") \
-		$(RUN) pytest -q -p tests.oracle.long_mode -n 2 --dist load --timeout 0 \
+		$(RUN) pytest -q -p tests.oracle.long_mode -n 3 --dist load --timeout 0 \
 		-o tmp_path_retention_policy=failed $(if $(P),-k '$(P)') $(ARGS) tests/oracle
 
 .PHONY: test-versions

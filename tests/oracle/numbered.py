@@ -20,23 +20,37 @@ from hypothesis.strategies import SearchStrategy
 HISTORIES = int(os.environ.get("TIDEMILL_HISTORIES", "1"))
 SEED = int(os.environ.get("TIDEMILL_SEED", "1"))
 LONG = HISTORIES >= 20
-# Histories that take ten times as long: processes of their own are killed, or three pipelines play.
-FEWER = max(1, HISTORIES // 10)
+# Tests whose histories take longer: people ask for things, processes of their own are
+# killed, three pipelines play.
+FEWER = {
+    "test_and_after_any_history": HISTORIES // 2,
+    "test_processes_that_are_killed_anywhere_break_no_promise": HISTORIES // 10,
+    "test_and_after_any_history_of_shipped_pipelines": HISTORIES // 10,
+}
 SHRINK = bool(os.environ.get("TIDEMILL_SHRINK"))
 
 
-def numbered(names: Iterable[str], histories: int = HISTORIES) -> list[Any]:
+def histories_of(test: str) -> int:
+    """How many histories each case of a test has in the long mode.
+
+    Args:
+        test: The name of its function.
+    """
+    return FEWER.get(test, HISTORIES)
+
+
+def numbered(names: Iterable[str], test: str = "") -> list[Any]:
     """The parameters `name` and `number` of a test.
 
     Args:
         names: The cases.
-        histories: How many each has in the long mode.
+        test: The name of its function, where it has fewer histories than others.
     """
     if not LONG:
         return [pytest.param(name, 0, id=name) for name in names]
     return [
         pytest.param(name, number, id=f"{name}-{number}")
-        for number in range(histories)
+        for number in range(histories_of(test))
         for name in names
     ]
 

@@ -17,7 +17,7 @@ from tests.oracle.chain_cases import CHAINS
 from tests.oracle.chain_histories import Down, chained
 from tests.oracle.decisions import Ask, Edit
 from tests.oracle.history import Go
-from tests.oracle.numbered import FEWER, LONG, new_folder, numbered, play_one
+from tests.oracle.numbered import LONG, new_folder, numbered, play_one
 from tests.oracle.play_chain import ShippedChain
 from tests.support.histories.chained_history import POINTS, Stopped
 from tests.support.histories.played_chain import PlayedChain
@@ -77,7 +77,10 @@ def test_the_last_table_is_the_composed_transform_of_the_first_input(
 
 
 @pytest.mark.parametrize(
-    ("name", "number"), numbered(CHAINS if LONG else ["signals counted"], FEWER)
+    ("name", "number"),
+    numbered(
+        CHAINS if LONG else ["signals counted"], "test_and_after_any_history_of_shipped_pipelines"
+    ),
 )
 def test_and_after_any_history_of_shipped_pipelines(
     name: str,

@@ -50,7 +50,10 @@ def test_what_only_the_next_batch_gives_out_is_not_final(tmp_path: Path, spark: 
     assert (play.met["refused backfill"], play.met["backfill"]) == (1, 1)
 
 
-@pytest.mark.parametrize(("name", "number"), numbered(OTHERS if LONG else ["device_signals"]))
+@pytest.mark.parametrize(
+    ("name", "number"),
+    numbered(OTHERS if LONG else ["device_signals"], "test_and_after_any_history"),
+)
 def test_and_after_any_history(
     name: str,
     number: int,

@@ -12,7 +12,7 @@ import pytest
 from tests.oracle.cases import CASES, Case
 from tests.oracle.event_kinds import KINDS
 from tests.oracle.history import Die, Kill, deaths, histories
-from tests.oracle.numbered import FEWER, LONG, new_folder, numbered, play_one
+from tests.oracle.numbered import LONG, new_folder, numbered, play_one
 from tests.oracle.play import Play
 from tests.oracle.shipped import Shipped
 
@@ -82,7 +82,10 @@ def test_the_histories_had_every_kind_of_event(met_by_all: Counter[str]) -> None
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    numbered(["windowed_words", "device_totals"] if LONG else ["windowed_words"], FEWER),
+    numbered(
+        ["windowed_words", "device_totals"] if LONG else ["windowed_words"],
+        "test_processes_that_are_killed_anywhere_break_no_promise",
+    ),
 )
 def test_processes_that_are_killed_anywhere_break_no_promise(
     name: str,
