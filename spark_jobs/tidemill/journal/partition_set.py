@@ -52,7 +52,8 @@ class Partitions(FrozenModel):
             return None
         if self.columns != other.columns:
             return self
-        values = tuple(value for value in self.values if value not in other._known)
+        known = other._known
+        values = tuple(value for value in self.values if value not in known)
         return Partitions(columns=self.columns, values=values) if values else None
 
     @property

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from tidemill.file_formats.reader import REJECT
 from tidemill.journal.partition_set import Partitions
 from tidemill.spark_logs.partition_paths import NULL_PARTITION
+from tidemill.spec.column_types import quoted
 
 Keep = Callable[[DataFrame], DataFrame]
 
@@ -23,25 +24,30 @@ def partition_filter(partitions: Partitions | None, origins: Sequence[str] = ())
     """
     if partitions is None or partitions.everything:
         return lambda rows: rows
-    columns, values = partitions.columns, [*partitions.values]
+    columns, values = partitions.columns, partitions.values
 
     def keep(rows: DataFrame) -> DataFrame:
-        texts = (F.col(f"`{name}`").cast("string") for name in columns)
-        good = _in([F.coalesce(text, F.lit(NULL_PARTITION)) for text in texts], values)
-        would = [F.col(f"{REJECT}.partition").getItem(name) for name in columns]
+        texts = (f"CAST({quoted(name)} AS STRING)" for name in columns)
+        good = _in([f"coalesce({text}, {_text(NULL_PARTITION)})" for text in texts], values)
+        would = [f"{REJECT}.partition[{_text(name)}]" for name in columns]
         refused = _in(would, values)
         if origins:
-            nowhere = reduce(Column.__or__, (F.coalesce(one == "", F.lit(True)) for one in would))
+            nowhere = reduce(
+                Column.__or__, (F.coalesce(F.expr(one) == "", F.lit(True)) for one in would)
+            )
             refused |= nowhere & F.col(f"{REJECT}.file").isin([*origins])
         return rows.where(F.when(F.col(REJECT).isNotNull(), refused).otherwise(good))
 
     return keep
 
 
-def _in(columns: list[Column], values: list[tuple[str, ...]]) -> Column:
-    if len(columns) == 1:
-        matches = columns[0].isin([value[0] for value in values])
-    else:
-        literals = [F.struct(*map(F.lit, value)) for value in values]
-        matches = F.struct(*columns).isin(literals)
-    return F.coalesce(matches, F.lit(False))
+def _in(columns: Sequence[str], values: Sequence[tuple[str, ...]]) -> Column:
+    # One text in SQL: thousands of literals would each take some calls to the JVM.
+    listed = ", ".join(f"({', '.join(map(_text, value))})" for value in values)
+    return F.expr(f"coalesce(({', '.join(columns)}) IN ({listed}), false)")
+
+
+def _text(value: str) -> str:
+    # Spark puts variables into ${}, even within a text.
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
+    return f"'{escaped}'"
