@@ -105,15 +105,18 @@ def test_an_outline_has_what_has_no_type_too(stream: DataFrame) -> None:
 
 
 def test_only_a_users_calls_are_noted_by_file_and_line(numbers: DataFrame) -> None:
-    def lines_of(*, noted: bool) -> list[str]:
-        with calls_noted(noted):
-            divided = numbers.select(F.col("n") / F.lit(0))
+    def divided() -> DataFrame:
+        return numbers.select(F.col("n") / F.lit(0))
+
+    def lines_of(frame: DataFrame) -> list[str]:
         with pytest.raises(PySparkException) as failed:
-            divided.collect()
+            frame.collect()
         return [str(context.callSite()) for context in failed.value.getQueryContext()]
 
-    assert [Path(__file__).name in line for line in lines_of(noted=True)] == [True]
-    assert not any(Path(__file__).name in line for line in lines_of(noted=False))
+    with calls_noted():
+        of_user = divided()
+    assert [Path(__file__).name in line for line in lines_of(of_user)] == [True]
+    assert not any(Path(__file__).name in line for line in lines_of(divided()))
 
 
 def test_a_class_that_is_kept_is_not_looked_for_again(spark: SparkSession) -> None:

@@ -31,7 +31,6 @@ from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.sources.exclusions import leave_out
 from tidemill.engine.sources.kinds import read_stream
 from tidemill.engine.sources.static_inputs import Statics
-from tidemill.engine.spark_internals.call_sites import calls_noted
 from tidemill.generations.build import left_out
 from tidemill.ledger.batch import RowsPerRow
 from tidemill.spec.output import OutputMode
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from tidemill.engine.query.planned_query import Watch
 
 
-@calls_noted(False)
 def plan(
     session: SparkSession,
     pipeline: Pipeline,

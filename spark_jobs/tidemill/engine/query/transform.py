@@ -124,7 +124,7 @@ def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -
     by_name = len(inputs) > 1 or isinstance(transform, SqlTransform)
     _refuse_other_arguments(transform, inputs, path, by_name=by_name)
     try:
-        with calls_noted(True):
+        with calls_noted():
             result = transform(**inputs) if by_name else transform(*inputs.values())
     except (AnalysisException, *CALLED_WRONG) as error:
         raise _refused(error, path) from error

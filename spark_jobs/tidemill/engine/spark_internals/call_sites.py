@@ -1,7 +1,7 @@
 """Which calls of PySpark's functions are noted by file and line, for Spark to name in an error.
 
 PySpark notes each function and operator of a column, by some ten calls to the JVM and a look at the
-stack. What a user wrote is worth that; of a column of the engine's own a user can change nothing.
+stack. What a user wrote is worth that; a user can change nothing about the engine's own columns.
 
 Relies on `pyspark.errors.utils.is_debugging_enabled`, which each of these functions asks.
 """
@@ -14,7 +14,7 @@ from pyspark.errors import utils
 
 
 class _Thread(local):
-    notes = True
+    notes = False
 
 
 _thread = _Thread()
@@ -29,10 +29,10 @@ utils.is_debugging_enabled = _is_noted
 
 
 @contextmanager
-def calls_noted(notes: bool) -> Iterator[None]:
-    """Whether this thread's calls are noted while the context lasts."""
-    before, _thread.notes = _thread.notes, notes
+def calls_noted() -> Iterator[None]:
+    """This thread's calls are a user's, and noted, while the context lasts."""
+    _thread.notes = True
     try:
         yield
     finally:
-        _thread.notes = before
+        _thread.notes = False
