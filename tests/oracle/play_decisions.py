@@ -181,6 +181,8 @@ class Asking(Remembering):
 
     def _refused(self, wish: Wish, step: Step, report: Report) -> None:
         assert report.error is not None
+        # Its publish may have let out what others had computed before it.
+        self.note_placed()
         self.met[f"refused {wish.event.role}"] += 1
         why = self.why_not(wish)
         assert report.error["code"] in why, (wish, step, report.error, why)

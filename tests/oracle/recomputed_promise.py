@@ -38,7 +38,8 @@ class Wish:
         event: The event of the history.
         left: Its steps that have still to be done.
         model: The version by which it was computed.
-        statics: The static inputs as they were then.
+        generation: The one that a rebuild filled, empty for the others.
+        statics: The static inputs that each batch of it was read with.
         files: How many had arrived by then.
         increment: What it computed.
         inputs: That it takes away or brings back, with the static ones it was read with.
@@ -49,7 +50,8 @@ class Wish:
     run_id: str
     left: list[Step]
     model: Model
-    statics: Statics = field(default_factory=dict)
+    generation: str = ""
+    statics: dict[int, Statics] = field(default_factory=dict)
     files: int = 0
     increment: int | None = None
     inputs: Mapping[Input, Statics] = field(default_factory=dict)
@@ -142,16 +144,27 @@ class Remembering(Play):
 
     def computed(self, wish: Wish, report: Report) -> None:
         """Remember by which version, and what else the result depends on."""
-        wish.model, wish.statics, wish.files = self.now, self._statics, self._files
+        wish.model, wish.files = self.now, self._files
         self.met["lost a race"] += report.step == "publish"
         recomputation = self._requested(wish.increment)
         if recomputation is not None and recomputation.kind == "redo":
             for batch in range(recomputation.first, recomputation.last + 1):
                 self.given.models[batch] = self.now
+        if recomputation is not None and recomputation.kind == "rebuild":
+            self._filled(wish)
         if report.facts.get("coalesced") and wish.increment in self._placed:
             self.met["coalesced"] += 1
             swap = self._swap(wish, self._published())
             self.given.asked.append(swap)
+
+    def _filled(self, wish: Wish) -> None:
+        """What lost its race fills the same generation further, unless the code has changed."""
+        assert wish.increment is not None
+        place = self.snapshot.get(wish.increment).sealed.covers
+        if wish.generation != place.generation:
+            wish.generation, wish.statics = place.generation, {}
+        for batch in range(len(wish.statics), place.last + 1):
+            wish.statics[batch] = self._statics
 
     def fork(self, before: str) -> None:
         """Go on with a generation that was forked off, or with the one that is there."""
@@ -212,9 +225,8 @@ class Remembering(Play):
             without=set(old.without),
             whole=wish.files == self._files,
         )
-        for batch in range(self.last_of("offsets") + 1):
-            self.given.statics[batch] = wish.statics
-            self.given.models[batch] = wish.model
+        self.given.statics.update(wish.statics)
+        self.given.models.update(dict.fromkeys(wish.statics, wish.model))
 
     def _rewound(self, wish: Wish, event: Event) -> None:
         """All that was published after a run is undone, and its input is read again."""
