@@ -150,20 +150,22 @@ class Remembering(Play):
         if recomputation is not None and recomputation.kind == "redo":
             for batch in range(recomputation.first, recomputation.last + 1):
                 self.given.models[batch] = self.now
-        if recomputation is not None and recomputation.kind == "rebuild":
-            self._filled(wish)
+        if wish.increment is not None and wish.event.role == "rebuild":
+            place = self.snapshot.get(wish.increment).sealed.covers
+            self._filled(wish, place.generation, place.last)
         if report.facts.get("coalesced") and wish.increment in self._placed:
             self.met["coalesced"] += 1
             swap = self._swap(wish, self._published())
             self.given.asked.append(swap)
 
-    def _filled(self, wish: Wish) -> None:
+    def _filled(self, wish: Wish, generation: str, last: int) -> None:
         """What lost its race fills the same generation further, unless the code has changed."""
-        assert wish.increment is not None
-        place = self.snapshot.get(wish.increment).sealed.covers
-        if wish.generation != place.generation:
-            wish.generation, wish.statics = place.generation, {}
-        for batch in range(len(wish.statics), place.last + 1):
+        if wish.generation != generation:
+            wish.generation, wish.statics = generation, {}
+        if last in wish.statics:
+            return
+        wish.model, wish.files = self.now, self._files
+        for batch in range(len(wish.statics), last + 1):
             wish.statics[batch] = self._statics
 
     def fork(self, before: str) -> None:
@@ -209,18 +211,20 @@ class Remembering(Play):
                     self.given.without -= wish.inputs.keys()
                     self.given.asked.append(Reinstated(wish.inputs, wish.model))
                 case "rebuild":
-                    self._rebuilt(wish, event.generation)
+                    # Another run's publish may have computed it again.
+                    self._filled(wish, event.generation, event.last)
+                    self._rebuilt(wish)
                 case "rewind":
                     self._rewound(wish, event)
         self.roll_over()
 
-    def _rebuilt(self, wish: Wish, generation: str) -> None:
+    def _rebuilt(self, wish: Wish) -> None:
         """Another generation has read everything again."""
         old = self.given
         self.given = Given(
             arrived=old.arrived,
             starts={0},
-            generation=generation,
+            generation=wish.generation,
             left_out=set(old.without),
             without=set(old.without),
             whole=wish.files == self._files,
