@@ -198,16 +198,23 @@ def _master(conn_id: str | None) -> tuple[str, dict[str, str], dict[str, str]]:
 def _session(
     conf: Mapping[str, str], secrets: Mapping[str, str], conn_id: str | None
 ) -> SparkSession:
-    log = jvm.log_file()
-    is_standalone = conf.get("spark.master", "").startswith(STANDALONE)
-    if has_jvm():
-        pass
-    elif "PYSPARK_GATEWAY_PORT" in os.environ:
-        if conn_id is not None:
-            verify_let_in(jvm_of_process(), secrets, conn_id)
-    elif secrets or log is not None or is_standalone:
-        launch_jvm(conf, secrets, log, conn_id)
+    if not has_jvm():
+        _reach_jvm(conf, secrets, conn_id)
     builder = SparkSession.builder
     for key, value in {**conf, **secrets}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _reach_jvm(conf: Mapping[str, str], secrets: Mapping[str, str], conn_id: str | None) -> None:
+    """Prove that the JVM of spark-submit lets us in, or start one where PySpark's own start lacks
+    something.
+    """
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        if conn_id is not None:
+            verify_let_in(jvm_of_process(), secrets, conn_id)
+        return
+    log = jvm.log_file()
+    is_standalone = conf.get("spark.master", "").startswith(STANDALONE)
+    if secrets or log is not None or is_standalone:
+        launch_jvm(conf, secrets, log, conn_id)

@@ -8,9 +8,10 @@ commit, a replacement all of them (see `delta_replace`).
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from tidemill.contract.layout import Layout
@@ -171,11 +172,7 @@ class DeltaTarget:
         added = new_columns(table.schema(), offered) if payload.files else []
         if added:
             # The adds then start from a snapshot that is compared again.
-            table.alter.add_columns(
-                added,
-                commit_properties=self._before(event),
-                post_commithook_properties=commit.after_commit(self.layout),
-            )
+            table.alter.add_columns(added, **self._before(event))
             raise commit.SnapshotStale(", ".join(one.name for one in added))
         return table.schema()
 
@@ -188,17 +185,16 @@ class DeltaTarget:
         now = table.metadata().configuration
         changed = {name: one for name, one in self.properties.items() if now.get(name) != one}
         if changed:
-            table.alter.set_table_properties(
-                changed,
-                commit_properties=self._before(event),
-                post_commithook_properties=commit.after_commit(self.layout),
-            )
+            table.alter.set_table_properties(changed, **self._before(event))
             raise commit.SnapshotStale(", ".join(changed))
 
-    def _before(self, event: Event) -> CommitProperties:
-        """What a commit carries that prepares the table for an event."""
+    def _before(self, event: Event) -> dict[str, Any]:
+        """The arguments of a commit that prepares the table for an event."""
         said = {"tidemill.increment": f"{event.increment:06d}", "tidemill.run_id": event.run_id}
-        return commit.properties(self.epoch, said)
+        return {
+            "commit_properties": commit.properties(self.epoch, said),
+            "post_commithook_properties": commit.after_commit(self.layout),
+        }
 
     def _adds(self, schema: Schema, payload: Payload) -> list[AddAction]:
         """The sink's own files, without a copy."""
