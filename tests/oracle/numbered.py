@@ -23,7 +23,7 @@ LONG = HISTORIES >= 20
 # Tests whose histories take longer: people ask for things, processes of their own are
 # killed, three pipelines play.
 FEWER = {
-    "test_and_after_any_history": HISTORIES // 2,
+    "test_and_after_any_history": HISTORIES // 4,
     "test_processes_that_are_killed_anywhere_break_no_promise": HISTORIES // 10,
     "test_and_after_any_history_of_shipped_pipelines": HISTORIES // 10,
 }
