@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,17 +60,20 @@ def gate(run: RunContext) -> Ended:
 def _seal_and_judge(run: LeasedRun, snapshot: Snapshot) -> Ended:
     folder = run.layout.run(run.run_id)
     number = read_run_increment(folder)
-    if number is None:
-        if not _seals(run):
-            return Ended(Outcome.DONE, "nothing was computed that could be judged")
-        waits = _judge_orphans(run, snapshot)
+    if _seals(run):
+        unjudged = _unjudged(snapshot)
+        if number is None:
+            number = _own(run, unjudged) or seal(run, snapshot) or _live(unjudged)
+            if number is not None:
+                run.lease.check()
+                remember(folder, number)
+        waits = _judge_orphans(run, snapshot, (one for one in unjudged if one.number != number))
         if waits is not None:
             return waits
-        number = _never_judged(snapshot) or seal(run, snapshot)
         if number is None:
             return Ended(Outcome.DONE, "nothing new to judge")
-        run.lease.check()
-        remember(folder, number)
+    if number is None:
+        return Ended(Outcome.DONE, "nothing was computed that could be judged")
     return judge_own(run, snapshot, number)
 
 
@@ -89,34 +93,43 @@ def _seals(run: RunContext) -> bool:
     return read_request(run.pipeline.layout.run(run.run_id)).role in ("live", "redo")
 
 
-def _never_judged(snapshot: Snapshot) -> int | None:
-    """An increment of live batches whose run was killed between the seal and its verdict."""
-    return next(
-        (
-            i.number
-            for i in snapshot.in_order()
-            if i.state is State.SEALED and not i.sealed.recomputation
-        ),
-        None,
-    )
+def _unjudged(snapshot: Snapshot) -> list[Increment]:
+    """What was sealed by runs that did not live to judge it."""
+    in_order = {one.number for one in snapshot.in_order()}
+    return [
+        one
+        for one in snapshot.increments
+        if one.state is State.SEALED and (one.sealed.recomputation or one.number in in_order)
+    ]
 
 
-def _judge_orphans(run: LeasedRun, snapshot: Snapshot) -> Ended | None:
-    """Judge what other runs computed again and did not live to judge.
+def _own(run: RunContext, unjudged: Sequence[Increment]) -> int | None:
+    """The live batches that this run has sealed, and did not live to remember."""
+    return _live([one for one in unjudged if one.sealed.run_id == run.run_id])
 
-    The run that was asked for it judges it too, if it comes back; until then a redo would block all
-    that comes after it.
+
+def _live(unjudged: Sequence[Increment]) -> int | None:
+    """Live batches; a run with none of its own tells what becomes of another one's."""
+    return next((one.number for one in unjudged if one.sealed.recomputation is None), None)
+
+
+def _judge_orphans(
+    run: LeasedRun, snapshot: Snapshot, orphans: Iterable[Increment]
+) -> Ended | None:
+    """Judge what other runs have sealed, each in the name of its own.
+
+    A run that was asked to compute something again judges it too, if it comes back; until then a
+    redo would block all that comes after it.
 
     Returns:
-        Why it cannot be judged here, None where all is judged.
+        Why one cannot be judged here, None where all are judged.
     """
-    for increment in snapshot.increments:
-        if increment.sealed.recomputation is not None and increment.state is State.SEALED:
-            its_run = replace(run, run_id=increment.sealed.run_id)
-            ended = _judge(its_run, snapshot, increment)
-            run.log(f"of run {its_run.run_id}: {ended.reason}")
-            if ended.outcome is Outcome.NEEDS_SPARK:
-                return ended
+    for increment in orphans:
+        its_run = replace(run, run_id=increment.sealed.run_id)
+        ended = _judge(its_run, snapshot, increment)
+        run.log(f"of run {its_run.run_id}: {ended.reason}")
+        if ended.outcome is Outcome.NEEDS_SPARK:
+            return ended
     return None
 
 
