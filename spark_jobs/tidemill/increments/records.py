@@ -114,7 +114,10 @@ class Release(Document):
 
 
 class Rejection(Document):
-    """A person's decision that the input of an increment is not to count; as `Release`."""
+    """A person's decision that the input of an increment is not to count; as `Release`.
+
+    `by` is `tidemill` where a recomputation lost its race to one that holds the same.
+    """
 
     increment: int
     files_hash: str
