@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from tidemill.contract.errors import Refused
 from tidemill.engine.query.reject import tag
 from tidemill.engine.recompute.intervals import Extent
+from tidemill.engine.recompute.partition_filter import is_one_of
 from tidemill.engine.recompute.published_input import Inputs, Read, read_source
 from tidemill.engine.sources.columns import ORIGIN
 from tidemill.file_formats.reader import REJECT
@@ -68,9 +69,8 @@ def origins_to_replace(
         return None
     compared = reduce(DataFrame.unionAll, rows).persist()
     try:
-        within = F.coalesce(_held(THEN, extent), F.lit(False)) | F.coalesce(
-            _held(NOW, extent), F.lit(False)
-        )
+        named = [(place,) for place in _places(extent)]
+        within = is_one_of([THEN], named) | is_one_of([NOW], named)
         nowhere = F.col(THEN).isNull() | F.col(NOW).isNull()
         origins = _texts(compared.where(within & nowhere), ORIGIN)
         touched = compared.where(within | F.col(ORIGIN).isin(origins))
@@ -96,7 +96,7 @@ def _settled(pipeline: Pipeline, last: int, extent: Extent) -> set[str]:
         last: The last batch that was read otherwise.
         extent: The extent of the partitions that are computed again, which will hold it.
     """
-    settled = {WITHIN} if extent.of_windows else _named(extent.partitions)
+    settled = _places(extent)
     layout, today = pipeline.layout, readings_of(pipeline.spec)
     for event in Journal(layout.journal).events():
         recomputation = event.recomputation
@@ -109,7 +109,12 @@ def _settled(pipeline: Pipeline, last: int, extent: Extent) -> set[str]:
             settled = (
                 settled | swapped if alike and recomputation.last >= last else settled - swapped
             )
-    return settled | ({WITHIN} if extent.of_windows else _named(extent.partitions))
+    return settled | _places(extent)
+
+
+def _places(extent: Extent) -> set[str]:
+    """Where the rows are that are computed again, as `THEN` and `NOW` name it."""
+    return {WITHIN} if extent.of_windows else _named(extent.partitions)
 
 
 def _named(partitions: Partitions) -> set[str]:
@@ -176,12 +181,6 @@ def _belongs(spec: Spec, name: str, extent: Extent) -> Column:
     ]
     known = reduce(Column.__and__, (part.isNotNull() & (part != "") for part in parts))
     return F.when(known, F.concat_ws("/", *parts))
-
-
-def _held(column: str, extent: Extent) -> Column:
-    if extent.of_windows:
-        return F.col(column) == WITHIN
-    return F.col(column).isin([*_named(extent.partitions)])
 
 
 def _rows_move(pipeline: Pipeline, extent: Extent, others: Sequence[str]) -> RowsMove:

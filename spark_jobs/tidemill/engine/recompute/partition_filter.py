@@ -1,7 +1,6 @@
 """Filters rows by whole partitions, as the sink gets them."""
 
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -9,7 +8,7 @@ from pyspark.sql import functions as F
 from tidemill.file_formats.reader import REJECT
 from tidemill.journal.partition_set import Partitions
 from tidemill.spark_logs.partition_paths import NULL_PARTITION
-from tidemill.spec.column_types import quoted
+from tidemill.spec.column_types import quoted, quoted_text
 
 Keep = Callable[[DataFrame], DataFrame]
 
@@ -28,26 +27,29 @@ def partition_filter(partitions: Partitions | None, origins: Sequence[str] = ())
 
     def keep(rows: DataFrame) -> DataFrame:
         texts = (f"CAST({quoted(name)} AS STRING)" for name in columns)
-        good = _in([f"coalesce({text}, {_text(NULL_PARTITION)})" for text in texts], values)
+        good = is_one_of([f"coalesce({text}, {_text(NULL_PARTITION)})" for text in texts], values)
         would = [f"{REJECT}.partition[{_text(name)}]" for name in columns]
-        refused = _in(would, values)
+        refused = is_one_of(would, values)
         if origins:
-            nowhere = reduce(
-                Column.__or__, (F.coalesce(F.expr(one) == "", F.lit(True)) for one in would)
-            )
-            refused |= nowhere & F.col(f"{REJECT}.file").isin([*origins])
+            nowhere = " OR ".join(f"coalesce({one} = '', true)" for one in would)
+            refused |= F.expr(nowhere) & F.col(f"{REJECT}.file").isin([*origins])
         return rows.where(F.when(F.col(REJECT).isNotNull(), refused).otherwise(good))
 
     return keep
 
 
-def _in(columns: Sequence[str], values: Sequence[tuple[str, ...]]) -> Column:
-    # One text in SQL: thousands of literals would each take some calls to the JVM.
+def is_one_of(columns: Sequence[str], values: Iterable[tuple[str, ...]]) -> Column:
+    """Whether some columns together have one of some values; never null.
+
+    It is one text in SQL: thousands of literals would each take some calls to the JVM.
+
+    Args:
+        columns: Expressions in SQL, each a text.
+    """
     listed = ", ".join(f"({', '.join(map(_text, value))})" for value in values)
     return F.expr(f"coalesce(({', '.join(columns)}) IN ({listed}), false)")
 
 
 def _text(value: str) -> str:
     # Spark puts variables into ${}, even within a text.
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
-    return f"'{escaped}'"
+    return quoted_text(value).replace("$", "\\u0024")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tidemill.spec.column_types import quoted
+from tidemill.spec.column_types import quoted, quoted_text
 
 
 class UnknownType(Exception):
@@ -37,8 +37,8 @@ class FileColumn:
     def ddl(self) -> str:
         if not self.description:
             return f"{quoted(self.name)} {self.type}"
-        text = " ".join(self.description.split()).replace("\\", "\\\\").replace("'", "\\'")
-        return f"{quoted(self.name)} {self.type} COMMENT '{text}'"
+        text = quoted_text(" ".join(self.description.split()))
+        return f"{quoted(self.name)} {self.type} COMMENT {text}"
 
 
 def struct(fields: Iterable[tuple[str, str]]) -> str:
