@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from unittest.mock import patch
 
 import pytest
 
 from tests.support.histories.history_builder import History, rows
+from tests.support.histories.refused_states import published
 from tidemill.contract.report import Outcome, Report
 from tidemill.increments.increments import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
-
-SUITE = {
-    "name": "orders",
-    "expectations": [{"type": "expect_column_values_to_be_unique", "kwargs": {"column": "id"}}],
-}
 
 
 class Killed(BaseException):
@@ -27,10 +22,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def history(history: History) -> History:
-    history.pipeline.suite_file.parent.mkdir(parents=True, exist_ok=True)
-    history.pipeline.suite_file.write_text(json.dumps(SUITE))
-    history.increment(rows(1))
-    history.publish()
+    published(history)
     return history
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from tests.support.histories.generation_builder import days, made_again, write_scratch
 from tests.support.histories.history_builder import History, rows
+from tests.support.histories.refused_states import published
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.journal.recomputation import BatchRange, Recomputation
@@ -24,22 +24,13 @@ from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
 
 Patch = pytest.MonkeyPatch
-SUITE = {
-    "name": "orders",
-    "expectations": [{"type": "expect_column_values_to_be_unique", "kwargs": {"column": "id"}}],
-}
 REQUEST = RunRequest(role="redo", by="ann", reason="the rule was wrong")
 
 
 @pytest.fixture
 def history(history: History) -> History:
     """A published increment, with the files that a gate and a redo read."""
-    for path in (history.pipeline.transform_file, history.pipeline.suite_file):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    history.pipeline.transform_file.write_text("def transform(orders): ...\n")
-    history.pipeline.suite_file.write_text(json.dumps(SUITE))
-    history.increment(rows(1))
-    history.publish()
+    published(history)
     return history
 
 
