@@ -132,7 +132,7 @@ def test_three_increments_in_a_row_are_scheduled_runs(
 
 def test_each_increment_has_told_its_consumers_once(mill: OrdersPipeline, airflow: Airflow) -> None:
     until(lambda: not Journal(mill.layout.journal).unannounced(), "all are announced")
-    events = airflow.get("/assets/events", limit=100)["asset_events"]
+    events = airflow.asset_events()
     told = sorted((e["extra"]["increment"], e["extra"]["rows"]) for e in events)
     assert told == [(1, 20), (2, 20), (3, 20)]
 
@@ -224,7 +224,7 @@ def test_a_file_that_arrives_starts_a_run_of_a_pipeline_without_a_schedule(
     runs = airflow.runs(WOKEN)
     assert {run["run_type"] for run in runs} == {"asset_triggered"}
     assert len(runs) in (2, 3)
-    events = airflow.get("/assets/events", limit=100)["asset_events"]
+    events = airflow.asset_events()
     woken = [e["extra"]["payload"] for e in events if e["extra"].get("from_trigger")]
     assert woken[0] == {"new": {"orders": 1}, "trouble": None}
 

@@ -234,7 +234,7 @@ def test_a_reprocessed_run_that_is_cleared_is_that_backfill_and_changes_nothing(
 def test_an_asset_event_names_the_partition_of_each_run(
     airflow: Airflow, mill: OrdersPipeline, ui: AirflowUI
 ) -> None:
-    events = airflow.get("/assets/events", limit=100)["asset_events"]
+    events = airflow.asset_events()
     told = [e["extra"] for e in events if e["extra"].get("recomputation") == "backfill"]
     told.sort(key=lambda one: int(one["version"]))
     assert [one["partition_by"] for one in told] == [["day"]] * len(AGAIN)
