@@ -20,6 +20,7 @@ from tidemill.journal.takeovers import read_takeovers
 from tidemill.sources.probe import due_of
 from tidemill.spark_logs.offset_ranges import as_offsets
 from tidemill.steps.decisions.follow import due_now
+from tidemill.steps.decisions.release import release
 
 COLUMNS = "id int, shop string, at timestamp"
 ORDERS = """
@@ -257,3 +258,30 @@ def test_what_no_backfill_can_follow_a_rebuild_can(orders: JsonPipeline) -> None
     assert ask(once, "rebuild", "rebuild")["publish"].outcome is Outcome.DONE
     assert ids(once, "id") == [11, 12]
     assert once.run("3")["doctor"].outcome is Outcome.SKIPPED
+
+
+def test_a_rebuild_follows_a_table_of_which_nothing_is_left_once_a_person_says_so(
+    orders: JsonPipeline,
+) -> None:
+    source = {**SOURCE, "swapped": "follow"}
+    once = JsonPipeline(
+        orders.home,
+        {},
+        {"sources": {"orders": source}, "event_time": {"column": "at", "watermark": "1 hour"}},
+        ONCE,
+        name="once",
+    )
+    orders.arrive("arrivals", "one", [order(1)])
+    orders.go("1")
+    once.go("1")
+    orders.write(ORDERS.replace("return arrivals", "return arrivals.where('id > 1')"))
+    for flow in (orders, once):
+        assert ask(flow, "rebuild", "rebuild")["gate"].outcome is Outcome.HELD
+        number = Snapshot(flow.layout).increments[-1].number
+        release(flow.pipeline, number, by="ada", reason="none is wanted", run_id="release")
+        assert flow.step("publish", "release").outcome is Outcome.DONE
+        assert ids(flow, "id") == []
+    orders.arrive("arrivals", "two", [order(2)])
+    orders.go("2")
+    once.go("2")
+    assert ids(once, "id") == [2]

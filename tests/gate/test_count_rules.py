@@ -129,6 +129,7 @@ def test_pass_lets_an_empty_delivery_through_and_keeps_the_share_of_rejected_row
 @pytest.mark.parametrize("kind", ["backfill", "rebuild"])
 def test_what_would_only_remove_published_rows_is_held(kind: RecomputationKind) -> None:
     assert reasons(0, 0, kind=kind)
+    assert reasons(0, 0, 0, new=False, kind=kind)
     assert not reasons(1, 0, kind=kind)
     assert not reasons(0, 0, kind=kind, gate=Gate.model_validate({"empty": "pass"}))
 

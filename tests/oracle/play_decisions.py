@@ -151,7 +151,8 @@ class Asking(Remembering):
             self._crash(wish)
         before, generation = self.increment_of(wish.run_id), self.given.generation
         report = self.flow.step(step, wish.run_id)
-        if report.outcome in (Outcome.DONE, Outcome.WAITING):
+        # A publish may have computed it again, also where that is held.
+        if report.outcome in (Outcome.DONE, Outcome.WAITING, Outcome.HELD):
             wish.increment = self.increment_of(wish.run_id)
             if step == "decide" and wish.event.role == "reject" and wish.increment is not None:
                 self.reject(wish.increment, wish.inputs)

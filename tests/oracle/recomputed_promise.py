@@ -26,6 +26,7 @@ from tidemill.journal.event import Event
 from tidemill.journal.journal import Journal
 from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.run_increment import read_run_increment
+from tidemill.ledger.run_request import read_request
 
 HOUR = timedelta(hours=1)
 
@@ -119,11 +120,19 @@ class Remembering(Play):
                 recomputation = self._requested(self.wanted("reject"))
                 if not self.other.rejects and (recomputation is None or recomputation.in_order):
                     found.add("NotRejectable")
+            case "reinstate" if self._was_reinstated(wish):
+                found.add("NotRejected")
             case "rebuild" if self.last_of("offsets") < 0:
                 found.add("NothingToRebuild")
             case "rewind":
                 found.update(self.counting.why_not_rewind(wish.back_to))
         return found
+
+    def _was_reinstated(self, wish: Wish) -> bool:
+        """Whether another run has brought back what a run is to bring back."""
+        request = read_request(self.flow.layout.run(wish.run_id))
+        recomputations = (event.recomputation for event in self._events())
+        return any(request.increment in one.reinstates for one in recomputations if one)
 
     def _batches(self) -> list[Taken]:
         return batches(self.flow.layout.home, self.given.generation)

@@ -22,13 +22,14 @@ def reasons_from_counts(
     A transform may leave no row of what it read: a filter, an anti join, a total that does not
     change, a window that is still open. Such an increment passes; an empty delivery does not, nor
     one with nothing but rejected rows. A batch that Spark runs without data, after the watermark
-    moved or to note where a topic begins, delivers nothing.
+    moved or to note where a topic begins, delivers nothing. What would only remove published rows
+    never passes by itself.
 
     Args:
         gate: The spec's.
         before: The batch before them, if there is one.
     """
-    if _nothing_came(batches, before):
+    if _nothing_came(batches, before) and not replaces_published(sealed):
         return []
     known = all(batch.rows_in is not None for batch in batches)
     read = sum(_rows_read(batch) for batch in batches)
@@ -49,14 +50,15 @@ def reasons_from_counts(
 def _empty(gate: Gate, sealed: Sealed, read: int, *, known: bool) -> str | None:
     if gate.empty == "pass":
         return None
-    if not read and known:
-        return "empty: nothing was delivered but files without a row"
     if sealed.rejected and sealed.rejected >= read:
         return f"each row was rejected: {counted(sealed.rejected, 'row')}"
+    if replaces_published(sealed):
+        removes = "empty: it leaves no row, and would remove those that are published"
+        return None if sealed.rows else removes
+    if not read and known:
+        return "empty: nothing was delivered but files without a row"
     if sealed.rows:
         return None
-    if replaces_published(sealed):
-        return "empty: it leaves no row, and would remove those that are published"
     if gate.empty == "hold_output":
         return f"empty: {counted(read, 'row')} came in, and the transform left none"
     return None

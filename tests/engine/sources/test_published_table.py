@@ -121,6 +121,19 @@ def test_a_first_batch_reads_all_that_swaps_and_compactions_have_left(
     assert batches(subject(table, files=1), {}) == [standing, [4], [5]]
 
 
+def test_a_first_batch_of_a_table_that_was_emptied_has_no_rows_and_the_next_goes_on(
+    table: DeltaOrders,
+) -> None:
+    table.add(1)
+    emptied = table.swap()
+    tried = subject(table)
+    assert Reading(tried).latest({}) == {table.id: {"0": emptied + 1}}
+    assert batches(tried, {}) == [[]]
+    table.add(2)
+    assert batches(tried, {table.id: {"0": emptied + 1}}) == [[2]]
+    assert batches(tried, {}) == [[2]]
+
+
 def test_a_limited_batch_ends_before_a_swap_that_comes_next(table: DeltaOrders) -> None:
     table.add(1)
     tried = subject(table, files=1, holds_swaps=False)

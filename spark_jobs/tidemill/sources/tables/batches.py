@@ -66,7 +66,8 @@ class TableBatches:
         """Where the batch ends that begins at an offset; there, if nothing is to be read.
 
         A batch takes whole versions, at least one with rows. The first one reads what swaps and
-        compactions have left of the versions up to the last of them, for it can read no less.
+        compactions have left of the versions up to the last of them, for it can read no less; it
+        has no rows where they left none, so that a rebuild can follow a table that was emptied.
         """
         if start and head.id not in start:
             # Another table in its place: the doctor refuses it.
@@ -89,7 +90,8 @@ class TableBatches:
                 break
             taken, end = more, version.number + 1
         # The position stays before swaps, which a recomputation reads with what came before them.
-        return {head.id: {PARTITION: until}} if taken.files else start
+        was_emptied = first == 0 and end > 0
+        return {head.id: {PARTITION: until}} if taken.files or was_emptied else start
 
     def files(self, start: Offset, end: Offset) -> list[AddedFile]:
         """The files of the batch between two offsets."""
