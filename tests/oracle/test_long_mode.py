@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
 from tests.oracle.long_mode import Plugin, is_of_share
+from tests.oracle.numbered import play_one
 
 TEST = "test_and_after_any_history"
 HISTORIES = f"""
@@ -75,3 +79,23 @@ def test_each_history_belongs_to_one_share() -> None:
     for number in range(20):
         shares = [which for which in range(1, 9) if is_of_share(number, f"{which}/8")]
         assert len(shares) == 1
+
+
+NUMBERS = st.lists(st.integers(0, 2**60), min_size=100)
+PRINTED = f"""
+from tests.oracle.numbered import play_one
+from {__name__} import NUMBERS
+import constants
+play_one(NUMBERS, "a history", print, telling=any)
+"""
+
+
+def test_a_history_follows_from_its_number_whatever_a_process_has_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "constants.py").write_text(f"FOUND = {[*range(10_000, 10_100)]}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    elsewhere = subprocess.run([sys.executable, "-c", PRINTED], capture_output=True, check=True)
+    here: list[list[int]] = []
+    play_one(NUMBERS, "a history", here.append, telling=any)
+    assert json.loads(elsewhere.stdout) == here[0]

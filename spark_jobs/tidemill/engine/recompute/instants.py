@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DateType, StructType, TimestampNTZType, TimestampType
@@ -74,14 +75,17 @@ def partitions_between(
     at = times.select(*(_time(kind).alias(name) for name, kind in clock.items()), "inside", "us")
     columns = [F.expr(sql).cast("string").alias(name) for name, sql in expressions.items()]
     marks = (F.max("inside").alias("inside"), F.min("us").alias("first"), F.max("us").alias("last"))
-    groups = at.select(*columns, "inside", "us").groupBy(*expressions).agg(*marks).collect()
-    own = [g for g in groups if g["inside"] and all(g[n] not in (None, "") for n in expressions)]
+    # As Arrow, for around an interval there are thousands of hours.
+    groups = at.select(*columns, "inside", "us").groupBy(*expressions).agg(*marks).toArrow()
+    within = groups.filter(groups["inside"]).to_pylist()
+    own = [g for g in within if all(g[n] not in (None, "") for n in expressions)]
     if not own or len(own) > MOST:
         raise uncut(column, f"there are {len(own):,} from {start} to {end}")
     if any(g["first"] is None for g in own):
         raise uncut(column, "they are finer than minutes")
     values = {tuple(g[name] for name in expressions) for g in own}
-    bounds = _stretch(own, [g for g in groups if not g["inside"]])
+    around = groups.filter(pc.invert(groups["inside"])).select(["first", "last"])
+    bounds = _stretch(own, around.to_pylist())
     if bounds is None:
         return Between(values)
     first, until = (EPOCH + us * MICROSECOND for us in bounds)
@@ -149,7 +153,9 @@ def _every(
     return numbers.select(at.alias("at"), at.alias("us"))
 
 
-def _stretch(own: Sequence[Any], others: Sequence[Any]) -> tuple[int, int] | None:
+def _stretch(
+    own: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]
+) -> tuple[int, int] | None:
     """From the first time of some partitions to the first of others after them.
 
     None where they are not one stretch of time, or where it does not end nearby.
