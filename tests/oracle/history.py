@@ -144,7 +144,7 @@ def histories(
         events.append(draw(RUN))
         if draw(st.booleans()):
             events.append(LetOut())
-        if kind.late is not None and draw(st.integers(0, 5)) == 5:
+        if kind.late is not None and draw(st.integers(0, 3)) == 3:
             events.append(Flush(draw(st.integers(0, kind.span)) + kind.step * number))
     return (*events, *last, LetOut(everything=True))
 
