@@ -158,7 +158,7 @@ class Asking(Remembering):
                 self.reject(wish.increment, wish.inputs)
             if wish.increment != before and wish.event.role != "reject":
                 self.computed(wish, report)
-            elif step == "ingest" and wish.event.role == "redo":
+            elif step == "ingest" and wish.event.role == "redo" and before is None:
                 self.fork(generation)
             self.note_placed()
         return report
