@@ -243,12 +243,18 @@ def test_windows_follow_once_they_are_closed(orders: JsonPipeline) -> None:
     assert due_of(hours.pipeline, Snapshot(hours.layout)) == []
 
 
-def test_what_no_backfill_can_follow_a_rebuild_can(orders: JsonPipeline) -> None:
+@pytest.fixture
+def once(orders: JsonPipeline) -> JsonPipeline:
     spec = {
         "sources": {"orders": {**SOURCE, "swapped": "follow"}},
         "event_time": {"column": "at", "watermark": "1 hour"},
     }
-    once = JsonPipeline(orders.home, {}, spec, ONCE, name="once")
+    return JsonPipeline(orders.home, {}, spec, ONCE, name="once")
+
+
+def test_what_no_backfill_can_follow_a_rebuild_can(
+    orders: JsonPipeline, once: JsonPipeline
+) -> None:
     orders.arrive("arrivals", "one", [order(1), order(1), order(2)])
     orders.go("1")
     once.go("1")
@@ -261,16 +267,8 @@ def test_what_no_backfill_can_follow_a_rebuild_can(orders: JsonPipeline) -> None
 
 
 def test_a_rebuild_follows_a_table_of_which_nothing_is_left_once_a_person_says_so(
-    orders: JsonPipeline,
+    orders: JsonPipeline, once: JsonPipeline
 ) -> None:
-    source = {**SOURCE, "swapped": "follow"}
-    once = JsonPipeline(
-        orders.home,
-        {},
-        {"sources": {"orders": source}, "event_time": {"column": "at", "watermark": "1 hour"}},
-        ONCE,
-        name="once",
-    )
     orders.arrive("arrivals", "one", [order(1)])
     orders.go("1")
     once.go("1")

@@ -131,6 +131,7 @@ def test_what_would_only_remove_published_rows_is_held(kind: RecomputationKind) 
     assert reasons(0, 0, kind=kind)
     assert reasons(0, 0, 0, new=False, kind=kind)
     assert not reasons(1, 0, kind=kind)
+    assert not reasons(1, 0, 0, new=False, kind=kind)
     assert not reasons(0, 0, kind=kind, gate=Gate.model_validate({"empty": "pass"}))
 
 

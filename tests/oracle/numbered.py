@@ -100,4 +100,4 @@ def play_one(
 
 
 def _no_constant(*_: object, **__: object) -> None:
-    """Hypothesis takes some values from the modules that are loaded: others in another process."""
+    """Nothing, where Hypothesis takes a value from the modules that a process has loaded."""

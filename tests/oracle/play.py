@@ -261,6 +261,7 @@ class Play:
             release(self.flow.pipeline, number, by="ada", reason="oracle", run_id=run_id)
             published = self.flow.step("publish", run_id)
             assert published.outcome is Outcome.DONE, published.error
+            self.given.torn = False
             self.met["released"] += 1
 
 

@@ -29,7 +29,7 @@ def reasons_from_counts(
         gate: The spec's.
         before: The batch before them, if there is one.
     """
-    if _nothing_came(batches, before) and not replaces_published(sealed):
+    if _nothing_came(batches, before) and not _only_removes(sealed):
         return []
     known = all(batch.rows_in is not None for batch in batches)
     read = sum(_rows_read(batch) for batch in batches)
@@ -52,9 +52,8 @@ def _empty(gate: Gate, sealed: Sealed, read: int, *, known: bool) -> str | None:
         return None
     if sealed.rejected and sealed.rejected >= read:
         return f"each row was rejected: {counted(sealed.rejected, 'row')}"
-    if replaces_published(sealed):
-        removes = "empty: it leaves no row, and would remove those that are published"
-        return None if sealed.rows else removes
+    if _only_removes(sealed):
+        return "empty: it leaves no row, and would remove those that are published"
     if not read and known:
         return "empty: nothing was delivered but files without a row"
     if sealed.rows:
@@ -62,6 +61,10 @@ def _empty(gate: Gate, sealed: Sealed, read: int, *, known: bool) -> str | None:
     if gate.empty == "hold_output":
         return f"empty: {counted(read, 'row')} came in, and the transform left none"
     return None
+
+
+def _only_removes(sealed: Sealed) -> bool:
+    return replaces_published(sealed) and not sealed.rows
 
 
 def _nothing_came(batches: Sequence[Batch], before: Sequence[Batch]) -> bool:
