@@ -18,6 +18,8 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.project import REPOSITORY
 from tidemill.toolchain.jars import jars_of
 
+# Columns of the summary in a file or a pipe: its longest name and figures.
+WIDTH = 220
 KEPT = REPOSITORY / ".artefacts" / "bench.json"
 
 
@@ -65,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--pipelines", type=int, default=500, help="on the page and of a template; 0 for neither"
     )
-    parser.add_argument("--past", type=int, default=20_000, help="past increments; 0 for none")
+    parser.add_argument("--past", type=int, default=50_000, help="past increments; 0 for none")
     parser.add_argument(
         "--batches",
         type=int,
@@ -94,7 +96,11 @@ def _summarise(results: Results) -> None:
             "" if last is None else f"{last:.2f}",
             f"{ratio.memory:.2f}",
         )
-    Console().print(table)
+    # A narrow table breaks names, and a file or a pipe takes a wide one.
+    screen = Console()
+    if not screen.is_terminal:
+        screen.width = WIDTH
+    screen.print(table)
     for result in results.found:
         if result.records:
             say(speed_of(result))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.airflow.fake_step import report_of
+from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import History, rows
 from tests.support.histories.net_history_builder import NetHistory, count
 from tidemill.contract import report as reports
@@ -17,6 +18,8 @@ from tidemill.journal.recomputation import Recomputation
 from tidemill.ledger.late_rows import LateCount, LateLog, LateRows
 from tidemill.reporting.effective_spec import effective_spec
 from tidemill.reporting.pipeline_history import read_history
+from tidemill.reporting.pipeline_status import read_status
+from tidemill.steps.decisions.reject import reject
 
 
 def test_the_newest_increments_come_first_and_what_waits_stands_apart(tmp_path: Path) -> None:
@@ -38,6 +41,23 @@ def test_the_newest_increments_come_first_and_what_waits_stands_apart(tmp_path: 
     (position,) = found.positions
     assert position.newest_file is not None
     assert position.newest_file.endswith("f0004.csv")
+
+
+def test_a_backfill_that_was_rejected_is_dropped_and_waits_for_nothing(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    history.increment(rows(1))
+    history.publish()
+    backfill = made_again(history, rows(2), run_id="again", partitions=days("2024-01-01"))
+    history.judge(backfill, "held")
+    assert [one.status.state for one in read_history(history.layout, []).waiting] == ["held"]
+
+    reject(history.pipeline, backfill, by="ada", reason="a wrong rule", run_id="decision")
+    history.publish("next")
+
+    assert history.ids() == [1]
+    found = read_history(history.layout, ["delta"])
+    assert [one.status.state for one in found.increments] == ["dropped", "published"]
+    assert (found.waiting, read_status(history.layout).unpublished) == ((), ())
 
 
 def test_a_pipeline_that_never_ran_has_a_page(tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from tidemill.ledger.reprocessed_run import current_run_id, next_run_id
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest, fix_request, read_request
 
-CLOSED = (State.REJECTED, State.SUPERSEDED)
-
 
 def fix_run(layout: Layout, run_id: str, wanted: RunRequest) -> tuple[str, RunRequest]:
     """Fix what a run of Airflow's does, and the id under which it does it.
@@ -55,4 +53,5 @@ def _is_over(layout: Layout, run_id: str, wanted: RunRequest) -> bool:
     if request.role == "live":
         return True
     snapshot = Snapshot(layout)
-    return own in snapshot.visible or snapshot.get(own).state in CLOSED
+    state = snapshot.get(own).state
+    return own in snapshot.visible or state is State.REJECTED or state.closed

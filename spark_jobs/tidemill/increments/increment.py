@@ -14,7 +14,13 @@ class State(StrEnum):
     HELD = "held"
     RELEASED = "released"
     REJECTED = "rejected"
+    DROPPED = "dropped"
     SUPERSEDED = "superseded"
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing of it will go out, not even an event without rows."""
+        return self in (State.DROPPED, State.SUPERSEDED)
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Increment:
         if self.superseded:
             return State.SUPERSEDED
         if self.rejection is not None:
-            return State.REJECTED
+            return State.DROPPED if self.dropped else State.REJECTED
         if self.release is not None:
             return State.RELEASED
         if self.verdict is None:
@@ -58,8 +64,7 @@ class Increment:
     @property
     def may_go_out(self) -> bool:
         """Whether it may be added to the journal; for a rejected one the event has no rows."""
-        passed_over = self.state is State.REJECTED and not self.dropped
-        return passed_over or self.state in (State.PASSED, State.RELEASED)
+        return self.state in (State.PASSED, State.RELEASED, State.REJECTED)
 
     @property
     def dropped(self) -> bool:

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from tidemill.contract.layout import Layout
-from tidemill.increments.increment import Increment, State
+from tidemill.increments.increment import Increment
 from tidemill.increments.increments import Increments
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.event import Event
@@ -55,7 +55,7 @@ class RecentSnapshot(Snapshot):
         """Whether something recomputed is open: a judgement, an event or a decision is to come."""
         gone_out = self.event_of
         open_ones = (one for one in self.increments if one.number not in gone_out)
-        recomputed = any(one.sealed.recomputation and not is_closed(one) for one in open_ones)
+        recomputed = any(one.sealed.recomputation and not one.state.closed for one in open_ones)
         return recomputed or any(
             event.recomputation is not None and event.seq not in self.published
             for event in self.events
@@ -98,8 +98,3 @@ class RecentIncrements(Increments):
 
     def next_number(self) -> int:
         return max(self.numbers(), default=self._after) + 1
-
-
-def is_closed(increment: Increment) -> bool:
-    """Whether nothing of an increment that is in no event will ever go out."""
-    return increment.dropped or increment.state is State.SUPERSEDED

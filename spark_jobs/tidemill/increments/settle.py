@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tidemill.increments.recent_snapshot import RecentSnapshot, is_closed
+from tidemill.increments.recent_snapshot import RecentSnapshot
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.settled import Settled, event_hash, put_settled
 
@@ -97,7 +97,7 @@ def _last_closed(snapshot: Snapshot) -> int:
     gone_out = snapshot.event_of
     rest = [one for one in snapshot.increments if one.number not in gone_out]
     newest = max((one.number for one in snapshot.increments), default=0)
-    open_ones = [one for one in rest if not is_closed(one)]
+    open_ones = [one for one in rest if not one.state.closed]
     if open_ones or any(event.seq not in snapshot.published for event in snapshot.events):
         # What supersedes an increment may itself be rejected or withdrawn yet.
         open_ones = [one for one in rest if not one.dropped]

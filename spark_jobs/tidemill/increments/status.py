@@ -13,7 +13,7 @@ from tidemill.journal.recomputation import BatchRange
 from tidemill.ledger.run_kinds import RecomputationKind
 
 IncrementState = Literal[
-    "sealed", "passed", "held", "released", "rejected", "superseded", "published"
+    "sealed", "passed", "held", "released", "rejected", "dropped", "superseded", "published"
 ]
 
 
@@ -21,7 +21,8 @@ class IncrementStatus(FrozenModel):
     """An increment and what became of it.
 
     Attributes:
-        state: `passed` and `released` mean: not yet published.
+        state: `passed` and `released` mean: not yet published. `dropped` is a recomputation that
+            was rejected, of which nothing goes out.
         since: When it came into this state, UTC.
         version: The version of the published table; None until it is published.
         verdict: The last one; None until it is judged.
@@ -64,6 +65,11 @@ class IncrementStatus(FrozenModel):
     os_user: str | None = None
     event: int | None = None
     lost_race: str | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it still has to go out or to be passed over."""
+        return self.version is None and self.state not in ("dropped", "superseded")
 
 
 def read_increments(snapshot: Snapshot) -> tuple[IncrementStatus, ...]:

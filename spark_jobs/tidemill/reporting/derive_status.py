@@ -7,7 +7,7 @@ from typing import Any
 
 from tidemill.contract.report import Outcome, Report
 from tidemill.increments.increment import Increment, State
-from tidemill.increments.recent_snapshot import RecentSnapshot, is_closed
+from tidemill.increments.recent_snapshot import RecentSnapshot
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Applied, Event
 from tidemill.ledger.ledger import Ledger
@@ -64,7 +64,7 @@ def with_history(status: StatusDocument, snapshot: Snapshot, epoch: int) -> Stat
     counted = max((event.seq for event, _ in done), default=known.counted)
     visible = {event.increment for event in snapshot.events if event.seq <= counted}
     open_ones = [
-        one for one in snapshot.increments if one.number not in visible and not is_closed(one)
+        one for one in snapshot.increments if one.number not in visible and not one.state.closed
     ]
     generation = snapshot.generation
     sealed = snapshot.last_sealed(generation)

@@ -132,7 +132,7 @@ def read_history(layout: Layout, targets: Sequence[str], count: int = NEWEST) ->
         pipeline_class=kept,
         mode=None if note is None else str(note.mode),
         batches=ledger.latest() + 1,
-        waiting=tuple(one for one in past if _waits(one.status)),
+        waiting=tuple(one for one in past if one.status.waits),
         increments=tuple(past[::-1][:count]),
         targets=tuple(_head(excerpt, name) for name in targets),
         positions=() if last is None else _positions(ledger, last),
@@ -140,10 +140,6 @@ def read_history(layout: Layout, targets: Sequence[str], count: int = NEWEST) ->
         watermark=None if last is None else _watermark(last),
         state=None if kept in (None, PipelineClass.MAP) else _state(layout, past),
     )
-
-
-def _waits(status: IncrementStatus) -> bool:
-    return status.version is None and status.state != "superseded"
 
 
 def _past(

@@ -52,8 +52,8 @@ class PipelineStatus(FrozenModel):
 
     @property
     def unpublished(self) -> tuple[IncrementStatus, ...]:
-        """The increments that still have to go out or to be skipped."""
-        return tuple(i for i in self.increments if i.version is None and i.state != "superseded")
+        """The increments that still have to go out or to be passed over."""
+        return tuple(i for i in self.increments if i.waits)
 
     @property
     def held(self) -> tuple[IncrementStatus, ...]:

@@ -39,8 +39,7 @@ def test_what_lost_its_race_to_the_same_rows_is_dropped(
     monkeypatch.setattr(recompute_lost, "_computed", holds_just_that)
     assert history.publish("winner").outcome is Outcome.DONE
     assert history.publish("loser").outcome is Outcome.DONE
-    assert history.snapshot.get(loser).state is State.REJECTED
-    assert history.snapshot.get(loser).dropped
+    assert history.snapshot.get(loser).state is State.DROPPED
     assert read_run_increment(history.layout.run("loser")) == winner
     assert history.publish("next").outcome is Outcome.DONE
     assert history.ids() == [10]

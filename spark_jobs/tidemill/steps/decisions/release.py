@@ -108,7 +108,7 @@ def refuse_decided(snapshot: Snapshot, number: int) -> Increment:
     if increment.dropped:
         raise _not_held(
             increment,
-            "was rejected",
+            "was dropped",
             f"Nothing of it goes out. Ask for the same again; `tidemill status {name}` says what "
             "it was.",
         )

@@ -4,7 +4,6 @@ from tidemill.contract.errors import Refused
 from tidemill.generations.generation import Generation
 from tidemill.generations.rollover import build_rollover, past_limit
 from tidemill.generations.verify import open_generation
-from tidemill.increments.recent_snapshot import is_closed
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import Takeover, put_takeover
 from tidemill.ledger.ledger import Ledger
@@ -70,7 +69,7 @@ def _waits(run: LeasedRun, snapshot: Snapshot, last: int) -> bool:
     return (
         last < 0
         or Ledger(run.layout, snapshot.generation).latest() != last
-        or any(one.number not in gone_out and not is_closed(one) for one in snapshot.increments)
+        or any(one.number not in gone_out and not one.state.closed for one in snapshot.increments)
         or any(snapshot.journal.behind(target) for target in targets)
     )
 
