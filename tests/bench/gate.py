@@ -74,6 +74,7 @@ class GateSides(Sides):
         path = home / "ours/expectations/suites/orders.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(suite))
+        (home / "ours/schema.json").write_text(SCHEMA)
         self._folder.mkdir()
         times = max(1, rows // MOST_WRITTEN)
         _write(self._folder, rows // times)

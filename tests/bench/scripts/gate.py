@@ -1,17 +1,19 @@
 """Judges the files of `tests.bench.gate` on Spark, as the step does.
 
-Arguments: the folder of the suite and the result, the folder of the files.
+Arguments: the folder of the suite, the schema and the result, the folder of the files.
 """
 
+import gc
 import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "spark_jobs")]
+sys.path.insert(0, str(REPOSITORY / "spark_jobs"))
+# Both here and at the end as the process of a step has it: see `tidemill.main`.
+gc.set_threshold(200_000)
 
 from pyspark.sql import SparkSession  # noqa: E402
 
-from tests.bench.gate import SCHEMA  # noqa: E402
 from tidemill.gate.judge import judge  # noqa: E402
 from tidemill.gate.on_spark import OnSpark  # noqa: E402
 from tidemill.gate.sample import Sample, SampleFile  # noqa: E402
@@ -26,7 +28,7 @@ spark = (
 )
 files = tuple(SampleFile(path, folder, {}) for path in sorted(folder.iterdir()))
 found = judge(
-    Sample(files, SCHEMA, "UTC"),
+    Sample(files, (home / "schema.json").read_text(), "UTC"),
     load_suite(home / "expectations/suites/orders.json"),
     OnSpark(spark),
     run_name="bench",
@@ -34,4 +36,5 @@ found = judge(
     results=home,
     samples=20,
 )
+gc.freeze()
 sys.exit(0 if found.success else 1)
