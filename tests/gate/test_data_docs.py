@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment
 
 from tests.support.memory_buckets import new_root_in_memory
 from tests.support.parquet_sink import expect, sample_of, suite_of
@@ -85,6 +86,21 @@ def test_old_pages_go(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(list((pipeline.docs / "results").rglob("*.json"))) == 2
     index = (pipeline.docs / "index.html").read_text()
     assert ["run-1" in index, "run-2" in index] == [False, True]
+
+
+def test_the_second_page_of_a_process_compiles_no_template(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (Pipeline(tmp_path, tmp_path / name) for name in ("first", "second"))
+    assert first.judged("run").docs is not None
+    compiled: list[object] = []
+    monkeypatch.setattr(Environment, "compile", lambda _self, source, *_: compiled.append(source))
+
+    again = second.judged("run").docs
+
+    assert again is not None
+    assert "quantity" in again.read_text()
+    assert compiled == []
 
 
 def test_docs_that_cannot_be_written_do_not_change_the_verdict(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from great_expectations.data_context.types.base import DataContextConfig  # noqa
 from tidemill.contract.errors import TidemillError
 from tidemill.gate import docs_view
 from tidemill.gate.gx_internals.data_docs_sites import page_address
+from tidemill.gate.gx_internals.page_renderers import IndexView
 from tidemill.gate.gx_internals.stores import ResultStore, result_key, suite_key
 from tidemill.gate.site_folder import on_disk
 from tidemill.gate.suite import Suite
@@ -104,6 +105,10 @@ def _open_site(docs: Path) -> AbstractDataContext:
                 "class_name": "SiteBuilder",
                 "show_how_to_buttons": False,
                 "store_backend": _folder(docs),
+                "site_index_builder": {
+                    "class_name": "DefaultSiteIndexBuilder",
+                    "view": _class(IndexView),
+                },
                 "site_section_builders": {
                     "expectations": _rendered_by("SuitePage"),
                     # By default a run with "profiling" in its name gets no page.
@@ -140,11 +145,12 @@ def _rendered_by(renderer: str) -> dict[str, Any]:
     Args:
         renderer: A class of `docs_view`.
     """
-    here = docs_view.__name__
-    return {
-        "renderer": {"module_name": here, "class_name": renderer},
-        "view": {"module_name": here, "class_name": docs_view.PageView.__name__},
-    }
+    renders = {"module_name": docs_view.__name__, "class_name": renderer}
+    return {"renderer": renders, "view": _class(docs_view.PageView)}
+
+
+def _class(of: type) -> dict[str, str]:
+    return {"module_name": of.__module__, "class_name": of.__name__}
 
 
 def _folder(path: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The renderers of Data Docs pages, with a place where what they show can be changed."""
 
 import copy
+from types import CodeType
 from typing import Any
 
 from great_expectations.core.expectation_validation_result import ExpectationSuiteValidationResult
@@ -10,7 +11,9 @@ from great_expectations.render.renderer.page_renderer import (
     ExpectationSuitePageRenderer,
     ValidationResultsPageRenderer,
 )
-from great_expectations.render.view.view import DefaultJinjaPageView
+from great_expectations.render.view.view import DefaultJinjaIndexPageView, DefaultJinjaPageView
+from jinja2 import BytecodeCache
+from jinja2.bccache import Bucket
 
 _RENDERERS = "great_expectations.render.renderer.page_renderer"
 _SUITE = f"{_RENDERERS}:ExpectationSuitePageRenderer"
@@ -26,6 +29,7 @@ CALLS = {
     "great_expectations.render.view.view:DefaultJinjaPageView.render": ("document", "template"),
 }
 ATTRIBUTES = (
+    "great_expectations.render.view.view:DefaultJinjaIndexPageView",
     "great_expectations.render.components:RenderedDocumentContent",
     f"{_CONFIGURATION}.kwargs",
 )
@@ -69,8 +73,32 @@ class SuiteRenderer(ExpectationSuitePageRenderer):
         return columns, order
 
 
+class CompiledTemplates(BytecodeCache):
+    """The templates that this process has compiled.
+
+    Great Expectations would compile them again for each kind of page of each site: a fifth of the
+    time that Python takes for a group of ten.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], CodeType | None] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._known.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._known[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED = CompiledTemplates()
+
+
 class View(DefaultJinjaPageView):
     """A page as HTML."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.env.bytecode_cache = _COMPILED
 
     def finished(self, page: str) -> str:
         """The HTML of a page as it is to be written."""
@@ -79,3 +107,11 @@ class View(DefaultJinjaPageView):
     def render(self, document: Any, template: Any = None, **kwargs: Any) -> str:
         page: str = super().render(document, template, **kwargs)  # type: ignore[no-untyped-call]
         return self.finished(page)
+
+
+class IndexView(DefaultJinjaIndexPageView):
+    """The index of a site as HTML."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.env.bytecode_cache = _COMPILED
