@@ -17,6 +17,8 @@ from tidemill.toolchain.java import java_home
 from tidemill.toolchain.spark_conf import (
     DEFAULTS,
     JARS,
+    QUICK_START,
+    SIMPLE,
     THROUGHPUT,
     driver_java_options,
     engine_conf,
@@ -122,7 +124,7 @@ def test_jars_of_the_spec_stay_beside_ours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backlog", [0, 100 * 2**20 - 1])
 def test_a_small_backlog_starts_quickly(backlog: int) -> None:
-    assert "TieredStopAtLevel=1" in driver_java_options(backlog)
+    assert driver_java_options(backlog, environ={}) == f"{QUICK_START} {SIMPLE}"
 
 
 def test_a_quick_start_leaves_room_for_the_compiled_code_of_a_large_group() -> None:
@@ -144,14 +146,19 @@ def test_a_large_or_unknown_backlog_gets_the_whole_compiler_and_the_fastest_coll
 )
 def test_a_collector_that_somebody_chose_is_the_only_one(own: str, environ: dict[str, str]) -> None:
     assert driver_java_options(None, own, environ) == own
+    assert driver_java_options(0, own, environ) == f"{QUICK_START} {own}".strip()
 
 
 def test_a_driver_that_runs_for_days_keeps_the_collector_with_short_pauses() -> None:
     assert driver_java_options(None, environ={}, for_days=True) == ""
+    assert driver_java_options(0, environ={}, for_days=True) == QUICK_START
 
 
 @pytest.mark.jvm
-def test_java_starts_with_the_collector_whatever_the_defaults_of_a_spark_ask_for() -> None:
+@pytest.mark.parametrize("collector", [SIMPLE, THROUGHPUT])
+def test_java_starts_with_the_collector_whatever_the_defaults_of_a_spark_ask_for(
+    collector: str,
+) -> None:
     java = java_home(os.environ) / "bin/java"
-    options = ["-XX:+UseG1GC", *THROUGHPUT.split(), "-version"]
+    options = ["-XX:+UseG1GC", *collector.split(), "-version"]
     assert subprocess.run([java, *options], capture_output=True, check=False).returncode == 0
