@@ -3,7 +3,6 @@
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
-from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.reprocessed_run import current_run_id, next_run_id
 from tidemill.ledger.run_increment import read_run_increment
@@ -53,5 +52,4 @@ def _is_over(layout: Layout, run_id: str, wanted: RunRequest) -> bool:
     if request.role == "live":
         return True
     snapshot = Snapshot(layout)
-    state = snapshot.get(own).state
-    return own in snapshot.visible or state is State.REJECTED or state.closed
+    return own in snapshot.visible or snapshot.get(own).state.without_rows

@@ -22,6 +22,11 @@ class State(StrEnum):
         """Whether nothing of it will go out, not even an event without rows."""
         return self in (State.DROPPED, State.SUPERSEDED)
 
+    @property
+    def without_rows(self) -> bool:
+        """Whether none of its rows will go out; of a rejected one an event does."""
+        return self is State.REJECTED or self.closed
+
 
 @dataclass(frozen=True)
 class Increment:

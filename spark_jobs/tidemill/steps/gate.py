@@ -135,7 +135,7 @@ def _judge_orphans(
 
 def _judge(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> Ended:
     pipeline, sealed = run.pipeline, increment.sealed
-    if increment.state in (State.RELEASED, State.REJECTED) or increment.state.closed:
+    if increment.state is State.RELEASED or increment.state.without_rows:
         return Ended(Outcome.DONE, f"increment {sealed.increment:06d} was {increment.state}")
     ledger = Ledger(pipeline.layout, sealed.generation)
     batches = ledger.batches(sealed.first, sealed.last)

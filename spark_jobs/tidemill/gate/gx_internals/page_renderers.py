@@ -109,9 +109,5 @@ class View(DefaultJinjaPageView):
         return self.finished(page)
 
 
-class IndexView(DefaultJinjaIndexPageView):
+class IndexView(View, DefaultJinjaIndexPageView):
     """The index of a site as HTML."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.env.bytecode_cache = _COMPILED

@@ -208,7 +208,7 @@ def _recomputations(snapshot: Snapshot) -> _Recomputations:
 
 def _is_on_its_way(snapshot: Snapshot, one: Increment) -> bool:
     """Whether an increment may still be published as it is, or a person has to decide about it."""
-    if one.state is State.REJECTED or one.state.closed:
+    if one.state.without_rows:
         return False
     return one.state in (State.HELD, State.RELEASED) or lost_race(snapshot, one) is None
 

@@ -93,7 +93,7 @@ def _refuse_waiting(pipeline: Pipeline, snapshot: Snapshot) -> None:
         NotErasable: one is sealed and not published.
     """
     for one in snapshot.increments:
-        is_open = one.number not in snapshot.event_of and not (one.dropped or one.superseded)
+        is_open = one.number not in snapshot.event_of and not one.state.closed
         if one.sealed.recomputation is not None and is_open:
             raise NotErasable(
                 f"Increment {one.number:06d} of {pipeline.name}, which was computed again, is not "
