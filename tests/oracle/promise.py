@@ -20,7 +20,7 @@ class Broken(AssertionError):
     """The promise is broken.
 
     Attributes:
-        what: `inputs`, `watermarks`, `late`, `rows` or `rejected`.
+        what: `inputs`, `watermarks`, `late`, `rows`, `rejected` or `answers` to what was asked for.
         missing: What should have been there and was not, each with how often.
         extra: What was there and should not have been.
     """

@@ -16,6 +16,7 @@ from tests.oracle.decisions import Ask
 from tests.oracle.history_facts import HOURS, Given, Input, Model, Reinstated, Statics, Swap
 from tests.oracle.pipeline_inputs import time_of_minute
 from tests.oracle.play import Play
+from tests.oracle.promise import Broken
 from tests.oracle.recorded import Taken, batches, forked_from
 from tests.oracle.times import HOUR as HOUR_MS
 from tests.oracle.times import ms_of_time
@@ -29,6 +30,7 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
 
 HOUR = timedelta(hours=1)
+GIVEN_UP = (State.REJECTED, State.DROPPED, State.SUPERSEDED)
 
 
 @dataclass
@@ -153,6 +155,7 @@ class Remembering(Play):
 
     def computed(self, wish: Wish, report: Report) -> None:
         """Remember by which version, and what else the result depends on."""
+        self._refuse_what_was_given_up(wish)
         wish.model, wish.files = self.now, self._files
         self.met["lost a race"] += report.step == "publish"
         recomputation = self._requested(wish.increment)
@@ -166,6 +169,11 @@ class Remembering(Play):
             self.met["coalesced"] += 1
             swap = self._swap(wish, self._published())
             self.given.asked.append(swap)
+
+    def _refuse_what_was_given_up(self, wish: Wish) -> None:
+        number = wish.increment
+        if number is not None and self.snapshot.get(number).state in GIVEN_UP:
+            raise Broken("answers", Counter(), Counter({(wish.event.role, number): 1}))
 
     def _filled(self, wish: Wish, generation: str, last: int) -> None:
         """What lost its race fills the same generation further, unless the code has changed."""

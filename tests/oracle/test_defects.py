@@ -27,6 +27,7 @@ from tidemill.engine.run import ingest
 from tidemill.file_formats.parquet import Parquet
 from tidemill.increments import swap_order
 from tidemill.increments.exclusions import Excluded
+from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.target import DeltaTarget
@@ -169,6 +170,11 @@ def compute_windows_that_are_open(patch: Patch) -> None:
     patch.setattr(strategy, "refuse_not_final", lambda *_: None)
 
 
+def answer_with_what_was_rejected(patch: Patch) -> None:
+    given_up = (State.REJECTED, State.SUPERSEDED)
+    patch.setattr(State, "without_rows", property(lambda state: state in given_up))
+
+
 # Each ends with what one defect spoils.
 WISHES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "overtaken": (
@@ -186,6 +192,13 @@ WISHES: dict[str, tuple[str, tuple[Any, ...]]] = {
             *(reports_of((3, "a", "32")), reports_of((4, "a", "33")), Go(strict=True)),
             *(Edit(code=True), Ask("redo"), Edit(code=True, rule=True), Ask("backfill")),
             *(Edit(rule=True), Ask("backfill")),
+        ),
+    ),
+    "given up": (
+        "device_signals",
+        (
+            *(reports_of((0, "a", "11")), Go(), Edit(code=True), Ask("backfill", strict=True)),
+            *(Ask("reject"), Ask("backfill")),
         ),
     ),
     "open": ("windowed_words", (lines_of((0, "tide"), (40, "mill")), Go(), Ask("backfill"))),
@@ -229,6 +242,7 @@ def test_a_planted_defect_is_found(
         (forget_a_batch_of_the_tail, "decided", "rows"),
         (leave_the_rejected_rows, "decided", "rejected"),
         (compute_windows_that_are_open, "open", "rows"),
+        (answer_with_what_was_rejected, "given up", "answers"),
     ],
 )
 def test_a_planted_defect_in_what_is_asked_for_is_found(

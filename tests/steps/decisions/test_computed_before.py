@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.histories.generation_builder import days, made_again
+from tests.support.histories.generation_builder import days, made_again, reject_increment
 from tests.support.histories.history_builder import History, rows
 from tests.support.sample_rows import reject
 from tidemill.contract.report import Outcome
@@ -18,6 +18,7 @@ from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest
 from tidemill.steps.decisions.check_request import asked
+from tidemill.steps.decisions.computed_before import sealed_before
 from tidemill.steps.parts.run import Ended
 
 
@@ -80,6 +81,15 @@ def test_a_published_day_is_computed_once_by_the_same_code(history: History) -> 
 def test_a_day_of_a_wider_backfill_is_computed_already(history: History) -> None:
     computed(history, "2024-01-01", "2024-01-02")
     assert doctor(history, 2).outcome is Outcome.SKIPPED
+
+
+def test_what_is_on_its_way_holds_the_day_until_a_person_rejects_it(history: History) -> None:
+    number = made_again(history, rows(1, 2), partitions=days("2024-01-01"))
+    again = history.snapshot.get(number).sealed.recomputation
+    assert again is not None
+    assert sealed_before(history.snapshot, again) == number
+    reject_increment(history, number)
+    assert sealed_before(history.snapshot, again) is None
 
 
 def test_a_dry_run_of_what_was_computed_says_so_in_numbers(history: History) -> None:

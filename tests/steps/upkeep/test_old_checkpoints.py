@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.steps.decisions.test_rewind import back_to, rewound
+from tests.support.histories.generation_builder import reject_increment
 from tests.support.histories.held_recomputation import hold_again
 from tests.support.histories.history_builder import rows
 from tests.support.histories.moved_history import move
@@ -109,12 +110,14 @@ def test_a_rewind_over_the_rollover_is_refused_where_nothing_remembers(
     assert rolled.ids() == [1, 2, 3]
 
 
-def test_a_generation_that_a_held_recomputation_stands_for_keeps_its_checkpoint(
+def test_a_generation_keeps_its_checkpoint_while_a_held_recomputation_stands_for_it(
     rolled: RolledHistory,
 ) -> None:
     number = hold_again(rolled, Partitions(columns=("day",), values=(("2024-01-01",),)))
     assert rolled.snapshot.get(number).sealed.covers.generation == FIRST
     assert paths(plan_vacuum(in_days(rolled, 400))) == []
+    reject_increment(rolled, number)
+    assert paths(plan_vacuum(in_days(rolled, 400))) == [rolled.layout.checkpoint(FIRST)]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.histories.generation_builder import days, made_again
+from tests.support.histories.generation_builder import days, made_again, reject_increment
 from tests.support.histories.history_builder import History, reject, row, rows
 from tests.support.histories.left_behind import (
     LONG_AGO,
@@ -164,6 +164,24 @@ def test_a_run_that_has_something_left_to_do_keeps_its_folder(history: History) 
     assert paths(plan_vacuum(history.run(), kept=3)) == {
         "run": [runs_folder / "over", runs_folder / "over-backfill"]
     }
+
+
+def test_a_run_goes_whose_recomputation_was_rejected(history: History) -> None:
+    history.increment(rows(1))
+    history.publish()
+    number = made_again(history, rows(2), run_id="again", partitions=days("2024-01-01"))
+    folder = history.layout.run("again")
+    remember(folder, number)
+    fix_request(folder, RunRequest(role="backfill", by="ann", reason="x"))
+    runs_folder = history.layout.runs
+    for place, name in enumerate(("a-first", "again")):
+        (runs_folder / name).mkdir(exist_ok=True)
+        age(runs_folder / name)
+        os.utime(runs_folder / name, (LONG_AGO + place, LONG_AGO + place))
+    (runs_folder / "newest").mkdir()
+    assert "run" not in paths(plan_vacuum(history.run(), kept=1))
+    reject_increment(history, number)
+    assert paths(plan_vacuum(history.run(), kept=1))["run"] == [folder]
 
 
 def test_a_leftover_that_is_used_meanwhile_stays(history: History) -> None:

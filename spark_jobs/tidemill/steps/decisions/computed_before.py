@@ -7,7 +7,6 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.delta_table import open_table
-from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.swap_order import touches
 from tidemill.journal.journal import Event
@@ -44,7 +43,7 @@ def sealed_before(snapshot: Snapshot, recomputation: Recomputation) -> int | Non
             one.number
             for one in snapshot.increments
             if one.number not in gone_out
-            and one.state not in (State.SUPERSEDED, State.REJECTED)
+            and not one.state.without_rows
             and one.sealed.recomputation is not None
             and one.sealed.recomputation.partitions == recomputation.partitions
             and _alike(one.sealed.recomputation, recomputation)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tidemill.contract.layout import Layout
 from tidemill.generations.checkpoint_snapshot import read_snapshots
-from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.steps.upkeep.leftover import Leftover, leftover
 
@@ -19,11 +18,11 @@ def ended_checkpoints(snapshot: Snapshot, before: float) -> Iterator[Leftover]:
     Args:
         before: One that ended later stays; in seconds since 1970.
     """
-    visible, dropped = snapshot.visible, (State.REJECTED, State.SUPERSEDED)
+    visible = snapshot.visible
     needed = {snapshot.generation} | {
         one.sealed.covers.generation
         for one in snapshot.increments
-        if one.number not in visible and one.state not in dropped
+        if one.number not in visible and not one.state.without_rows
     }
     ended = {one.predecessor: one.born.timestamp() for one in snapshot.takeovers}
     for name, at in ended.items():

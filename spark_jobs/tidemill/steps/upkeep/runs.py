@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from tidemill.generations.build import generation_builds
-from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
@@ -30,7 +29,7 @@ def finished_runs(snapshot: Snapshot, before: float, kept: int) -> Iterator[Left
     open_increments = {
         one.number
         for one in snapshot.increments
-        if one.number not in visible and one.state not in (State.REJECTED, State.SUPERSEDED)
+        if one.number not in visible and not one.state.without_rows
     }
     needed = built | {
         layout.run(one.sealed.run_id)
