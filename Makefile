@@ -110,8 +110,8 @@ coverage: ## Run the tests of `make check`, print which share of each package th
 	@$(RUN) tests.coverage_floor
 
 .PHONY: bench
-bench: setup jars classes ## Measure ingest, a whole increment and an idle run against hand-written glue; PAST=3000 runs so many batches first
-	@$(RUN) tests.bench $(if $(PAST),--batches $(PAST) --home .artefacts/bench-past) $(ARGS)
+bench: setup jars classes ## Measure ingest, a whole increment and an idle run against hand-written glue, and old pipelines against young ones
+	@$(RUN) tests.bench $(ARGS)
 
 .PHONY: schema
 schema: $(DONE)-project ## Write the JSON Schema of the specs, and the reference of fields and commands

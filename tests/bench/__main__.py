@@ -21,6 +21,7 @@ from tidemill.toolchain.jars import jars_of
 # Columns of the summary in a file or a pipe: its longest name and figures.
 WIDTH = 220
 KEPT = REPOSITORY / ".artefacts" / "bench.json"
+KEPT_PAST = REPOSITORY / ".artefacts" / "bench-past"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,10 +72,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--batches",
         type=int,
-        default=0,
-        help="of Spark, run before whole runs, and nothing else is measured; 0 for none",
+        default=3000,
+        help="of Spark, run before whole runs are measured; 0 for none",
     )
-    parser.add_argument("--home", type=Path, help="where these are kept, and go on the next time")
+    parser.add_argument(
+        "--kept-past",
+        type=Path,
+        default=KEPT_PAST,
+        help="where those batches are kept; the next bench goes on from them",
+    )
     parser.add_argument("--runs", type=int, default=3, help="pairs of each comparison")
     parser.add_argument("--out", type=Path, default=KEPT, help="where the results are kept")
     return parser

@@ -15,9 +15,9 @@ from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.ledger import Ledger
 
 SHORT = 50
-BATCHES_A_RUN = 75
+BATCHES_A_RUN = 150
 # So that no rollover comes with the last run of 3,000 batches.
-ROLLOVER_BATCHES = 640
+ROLLOVER_BATCHES = 800
 # Some hundred rows.
 MEGABYTES_A_FILE = 0.01
 

@@ -38,9 +38,6 @@ def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
         home: An empty folder.
         given: The options of the command.
     """
-    if given.batches:
-        yield from _of_batches(given.home or home / "batches", given.batches)
-        return
     if given.megabytes:
         yield from _of_files(FileSides(home / "files"), given.megabytes)
     for rows in given.gate:
@@ -65,6 +62,8 @@ def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
     if given.records:
         with kafka_sides(home / "kafka", given.records) as sides:
             yield from _of_kafka(sides, given.records)
+    if given.batches:
+        yield from _of_batches(given.kept_past, given.batches)
 
 
 def _of_files(bench: FileSides, megabytes: float) -> Iterator[Comparison]:
