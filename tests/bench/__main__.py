@@ -33,17 +33,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"{error}\n{error.remedy}", file=sys.stderr)
         return 2
-    results = Results(given.out, given.runs)
+    results, failed = Results(given.out, given.runs), 0
     try:
         with (
             tempfile.TemporaryDirectory(prefix="tidemill-bench-") as home,
             closing(comparisons(Path(home), given)) as planned,
         ):
             for comparison in planned:
-                results.measure(comparison)
+                try:
+                    results.measure(comparison)
+                except RuntimeError as error:
+                    # The others are worth their time without it.
+                    failed += 1
+                    print(f"{comparison.name} failed: {error}", file=sys.stderr, flush=True)
     finally:
         _summarise(results)
-    return 0
+    return 1 if failed else 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -18,8 +18,8 @@ elif reader == "duckdb":
     import duckdb
     from deltalake import DeltaTable
 
-    rows = DeltaTable(table).to_pyarrow_dataset()
-    found = duckdb.sql("SELECT sum(id) FROM rows").fetchall()[0][0]
+    rows = duckdb.read_parquet(DeltaTable(table).file_uris())
+    found = rows.sum("id").fetchall()[0][0]
 else:
     from pathlib import Path
 
