@@ -10,6 +10,7 @@ from tests.bench import orders
 from tests.bench.measure import Cost, cost_of
 from tests.bench.results import Side, say
 from tests.bench.sides import CORES, Sides
+from tidemill.contract.counted import counted
 from tidemill.contract.layout import Layout
 from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.ledger import Ledger
@@ -42,7 +43,7 @@ class BatchesPast(Sides):
             self.arrive(min(BATCHES_A_RUN, batches - done))
             cost = self.run()
             say(
-                f"  {self.batches} of {batches} batches, {len(self.rollovers)} rollovers: the last "
+                f"  {self.batches} of {batches} batches, {counted(len(self.rollovers), 'rollover')}: the last "
                 f"run took {cost.cpu:.0f} CPU-s for {self.batches - done}"
             )
 

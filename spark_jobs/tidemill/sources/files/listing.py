@@ -98,7 +98,7 @@ def _list(source: FileSource, field: str) -> Listing:
         found = [path for path in visible if is_unicode(str(path))]
         not_utf8 += set(visible).difference(found)
         read = read_below(place, found, source)
-        partitioned |= not recursive and any(_in_partition(path, place) for path in read)
+        partitioned |= not recursive and bool(_partitions(place, read))
         files += read
         overlooked += set(found).difference(read)
     there = tuple(_stat(sorted(files)))
@@ -121,7 +121,8 @@ def read_below(place: Path, found: list[Path], source: FileSource) -> list[Path]
     """
     if source.is_on("recursiveFileLookup"):
         return found
-    partitioned = [path for path in found if _in_partition(path, place)]
+    partitions = _partitions(place, found)
+    partitioned = [path for path in found if path.parent in partitions] if partitions else []
     return partitioned or [path for path in found if path == place or path.parent == place]
 
 
@@ -135,8 +136,10 @@ def _hidden_data(path: Path) -> bool:
         return path.is_symlink()
 
 
-def _in_partition(path: Path, place: Path) -> bool:
-    return "=" in str(path.relative_to(place).parent)
+def _partitions(place: Path, found: list[Path]) -> set[Path]:
+    """The folders of files, below a place, that belong to partitions."""
+    folders = {path.parent for path in found if path != place}
+    return {folder for folder in folders if "=" in str(folder.relative_to(place))}
 
 
 def partition_columns(path: Path, source: FileSource) -> tuple[frozenset[str], frozenset[str]]:
@@ -154,36 +157,36 @@ def partition_columns(path: Path, source: FileSource) -> tuple[frozenset[str], f
     return read, named - read
 
 
-def in_nameless_partition(path: Path, source: FileSource) -> bool:
-    """Whether Spark would read a partition without a name or a value from a path, as from `y=`."""
-    return any(name.startswith("=") or name.endswith("=") for name in _folders(path, source))
+def is_nameless_partition(folder: Path, source: FileSource) -> bool:
+    """Whether Spark would read a partition without a name or a value from a folder: `y=`."""
+    return any(name.startswith("=") or name.endswith("=") for name in _levels(folder, source))
 
 
-def in_partition_of_today(path: Path, source: FileSource) -> bool:
+def is_partition_of_today(folder: Path, source: FileSource) -> bool:
     """Whether Spark would give a partition the date of the run, as it does to `at=12%3A30`."""
     times = {name.lower() for name, kind in source.types.items() if kind.name in TIMES}
-    parts = (name.partition("=") for name in _folders(path, source))
+    parts = (name.partition("=") for name in _levels(folder, source))
     return any(name.lower() in times and is_of_today(unquote(value)) for name, _, value in parts)
 
 
-def in_mistyped_partition(path: Path, source: FileSource) -> bool:
-    """Whether Spark would fail at a partition of a path, as at `day=noon` where `day` is a date."""
+def is_mistyped_partition(folder: Path, source: FileSource) -> bool:
+    """Whether Spark would fail at a folder's partition: `day=noon` where `day` is a date."""
     types = {name.lower(): kind for name, kind in source.types.items()}
-    parts = (name.partition("=") for name in _folders(path, source))
+    parts = (name.partition("=") for name in _levels(folder, source))
     wrong = any(
         name.lower() in types and is_mistyped(value, types[name.lower()])
         for name, _, value in parts
     )
-    return wrong and not in_partition_of_today(path, source)
+    return wrong and not is_partition_of_today(folder, source)
 
 
-def _folders(path: Path, source: FileSource) -> tuple[str, ...]:
-    """The folders of a path in which Spark looks for partitions."""
+def _levels(folder: Path, source: FileSource) -> tuple[str, ...]:
+    """The names in a folder's path in which Spark looks for partitions."""
     plain = source.directory == Path(source.path)
     base = source.path if plain else source.reader_option("basePath")
-    if base is None or source.is_on("recursiveFileLookup") or not path.is_relative_to(base):
+    if base is None or source.is_on("recursiveFileLookup") or not folder.is_relative_to(base):
         return ()
-    return path.parent.relative_to(base).parts
+    return folder.relative_to(base).parts
 
 
 def _named(folders: Path) -> frozenset[str]:

@@ -12,7 +12,7 @@ A file whose content is known to be what was read is not one of them, whatever i
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,9 +25,9 @@ from tidemill.sources.files.inputs_read import InputsRead, inputs_read
 from tidemill.sources.files.listing import (
     Found,
     Listing,
-    in_mistyped_partition,
-    in_nameless_partition,
-    in_partition_of_today,
+    is_mistyped_partition,
+    is_nameless_partition,
+    is_partition_of_today,
     list_source,
 )
 from tidemill.sources.files.source_tree import readable
@@ -161,17 +161,23 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
         not_utf8=listing.not_utf8,
         passed_over=listing.passed_over,
         with_colon=tuple(file for file in new if _has_colon(file.path, source)),
-        nameless_partition=tuple(
-            file for file in listing.files if in_nameless_partition(file.path, source)
-        ),
-        partition_of_today=tuple(file for file in new if in_partition_of_today(file.path, source)),
-        mistyped_partition=tuple(file for file in new if in_mistyped_partition(file.path, source)),
+        nameless_partition=_within(listing.files, is_nameless_partition, source),
+        partition_of_today=_within(new, is_partition_of_today, source),
+        mistyped_partition=_within(new, is_mistyped_partition, source),
         known=_known(source, read, before_at),
         still_there={path: was.modified_ms for path, was in before_at.items() if was is not None},
         read=read,
         listing=listing,
         last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
     )
+
+
+def _within(
+    files: Sequence[Found], is_such: Callable[[Path, FileSource], bool], source: FileSource
+) -> tuple[Found, ...]:
+    """The files in folders of a kind; each folder is looked at once, however many are in it."""
+    folders = {one for one in {file.path.parent for file in files} if is_such(one, source)}
+    return tuple(file for file in files if file.path.parent in folders) if folders else ()
 
 
 def _known(source: FileSource, read: InputsRead, before_at: Mapping[Path, InputFile | None]) -> int:
