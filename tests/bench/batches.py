@@ -42,9 +42,10 @@ class BatchesPast(Sides):
         while (done := self.batches) < batches:
             self.arrive(min(BATCHES_A_RUN, batches - done))
             cost = self.run()
+            rollovers = counted(len(self.rollovers), "rollover")
             say(
-                f"  {self.batches} of {batches} batches, {counted(len(self.rollovers), 'rollover')}: the last "
-                f"run took {cost.cpu:.0f} CPU-s for {self.batches - done}"
+                f"  {self.batches} of {batches} batches, {rollovers}: the last run took "
+                f"{cost.cpu:.0f} CPU-s for {self.batches - done}"
             )
 
     @property
