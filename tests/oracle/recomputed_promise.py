@@ -30,6 +30,7 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
 
 HOUR = timedelta(hours=1)
+# Not asked of the states themselves: what they say may be the defect.
 GIVEN_UP = (State.REJECTED, State.DROPPED, State.SUPERSEDED)
 
 

@@ -73,6 +73,16 @@ class Snapshot:
         return {event.increment for event in self.events if event.seq in self.published}
 
     @property
+    def rows_to_come(self) -> list[Increment]:
+        """The increments that consumers do not see, and whose rows may still go out."""
+        visible = self.visible
+        return [
+            one
+            for one in self.increments
+            if one.number not in visible and not one.state.without_rows
+        ]
+
+    @property
     def generation(self) -> str:
         """The live generation."""
         return self.takeovers[-1].generation if self.takeovers else FIRST_GENERATION

@@ -98,7 +98,8 @@ def _list(source: FileSource, field: str) -> Listing:
         found = [path for path in visible if is_unicode(str(path))]
         not_utf8 += set(visible).difference(found)
         read = read_below(place, found, source)
-        partitioned |= not recursive and bool(_partitions(place, read))
+        # Either all of it is in partitions or nothing is.
+        partitioned |= not recursive and bool(_partitions(place, read[:1]))
         files += read
         overlooked += set(found).difference(read)
     there = tuple(_stat(sorted(files)))
@@ -148,13 +149,8 @@ def partition_columns(path: Path, source: FileSource) -> tuple[frozenset[str], f
     For files that a glob found, Spark 4.2 discovers no partitions without `basePath` (which
     means nothing to it without a glob), and none with `recursiveFileLookup`.
     """
-    plain = source.directory == Path(source.path)
-    base = source.path if plain else source.reader_option("basePath")
-    named = _named(path.parent.relative_to(source.directory))
-    if base is None or source.is_on("recursiveFileLookup") or not path.is_relative_to(base):
-        return frozenset(), named
-    read = _named(path.parent.relative_to(base))
-    return read, named - read
+    read = _named(_levels(path.parent, source))
+    return read, _named(path.parent.relative_to(source.directory).parts) - read
 
 
 def is_nameless_partition(folder: Path, source: FileSource) -> bool:
@@ -189,8 +185,8 @@ def _levels(folder: Path, source: FileSource) -> tuple[str, ...]:
     return folder.relative_to(base).parts
 
 
-def _named(folders: Path) -> frozenset[str]:
-    return frozenset(name.partition("=")[0].lower() for name in folders.parts if "=" in name)
+def _named(levels: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(name.partition("=")[0].lower() for name in levels if "=" in name)
 
 
 def _places(source: FileSource, field: str) -> list[Path]:

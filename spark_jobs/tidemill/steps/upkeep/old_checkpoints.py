@@ -18,12 +18,8 @@ def ended_checkpoints(snapshot: Snapshot, before: float) -> Iterator[Leftover]:
     Args:
         before: One that ended later stays; in seconds since 1970.
     """
-    visible = snapshot.visible
-    needed = {snapshot.generation} | {
-        one.sealed.covers.generation
-        for one in snapshot.increments
-        if one.number not in visible and not one.state.without_rows
-    }
+    needed = {one.sealed.covers.generation for one in snapshot.rows_to_come}
+    needed.add(snapshot.generation)
     ended = {one.predecessor: one.born.timestamp() for one in snapshot.takeovers}
     for name, at in ended.items():
         if name not in needed and at < before:

@@ -25,17 +25,9 @@ def finished_runs(snapshot: Snapshot, before: float, kept: int) -> Iterator[Left
     found_runs = sorted((one for one in entries(layout.runs) if one.is_dir), key=touched)
     folders = [one.path for one in found_runs]
     built = {layout.run(one.run_id) for one in generation_builds(layout)}
-    visible = snapshot.visible
-    open_increments = {
-        one.number
-        for one in snapshot.increments
-        if one.number not in visible and not one.state.without_rows
-    }
-    needed = built | {
-        layout.run(one.sealed.run_id)
-        for one in snapshot.increments
-        if one.number in open_increments
-    }
+    open_ones = snapshot.rows_to_come
+    open_increments = {one.number for one in open_ones}
+    needed = built | {layout.run(one.sealed.run_id) for one in open_ones}
     for folder in folders[1:-kept]:
         if folder in needed or (folder / "reprocessed").exists():
             continue
