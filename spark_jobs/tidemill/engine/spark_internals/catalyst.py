@@ -1,6 +1,6 @@
 """Building a Catalyst plan.
 
-Relies on the constructors of a few logical plans and expressions, and on `Dataset.ofRows`.
+Relies on the constructors of a few logical plans, and on `Dataset.ofRows`.
 """
 
 from dataclasses import dataclass
@@ -8,21 +8,18 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-LOGICAL = ("Project", "Filter", "LocalRelation", "WithCTE", "CTERelationDef", "CTERelationRef")
-
 
 @dataclass(frozen=True)
 class Catalyst:
     """The few classes of Spark's planner that a rewritten plan is made of.
 
-    An attribute is a class of `catalyst.plans.logical` or `catalyst.expressions`.
+    An attribute is a class of `catalyst.plans.logical`.
     """
 
     session: SparkSession
 
     def __getattr__(self, name: str) -> Any:
-        catalyst = self._sql.catalyst
-        return getattr(catalyst.plans.logical if name in LOGICAL else catalyst.expressions, name)
+        return getattr(self._sql.catalyst.plans.logical, name)
 
     @property
     def _sql(self) -> Any:
