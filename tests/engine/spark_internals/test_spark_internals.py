@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException, PySparkException, utils
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
@@ -23,6 +24,7 @@ from tidemill.engine.spark_internals.catalyst import Catalyst
 from tidemill.engine.spark_internals.class_lookups import CLASSES, SHORT, keep_classes
 from tidemill.engine.spark_internals.empty_frame import empty_frame
 from tidemill.engine.spark_internals.encoded_path import encoded_path
+from tidemill.engine.spark_internals.guarded_steps import guarded, step_classes
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS, causes, converted
 from tidemill.engine.spark_internals.logging import hush
 from tidemill.engine.spark_internals.plan import (
@@ -32,9 +34,8 @@ from tidemill.engine.spark_internals.plan import (
     kind,
     nodes,
     optimised,
-    parsed_expression,
 )
-from tidemill.engine.spark_internals.plan_outline import outlined
+from tidemill.engine.spark_internals.plan_outline import column_ids, names_in, outlined
 from tidemill.engine.spark_internals.python_function import python_function, python_udfs
 from tidemill.engine.spark_internals.query_state import (
     at_work,
@@ -119,6 +120,24 @@ def test_only_a_users_calls_are_noted_by_file_and_line(numbers: DataFrame) -> No
     assert not any(Path(__file__).name in line for line in lines_of(divided()))
 
 
+def test_calls_are_noted_after_those_of_a_thread_without_a_session(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(utils, "_enable_debugging_cache", None)
+
+    def without_session() -> None:
+        jvm: Any = spark._jvm
+        jvm.org.apache.spark.sql.SparkSession.clearActiveSession()
+        with calls_noted():
+            F.lit(1) + F.lit(1)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(without_session).result()
+    with calls_noted():
+        F.lit(1) + F.lit(1)
+    assert utils._enable_debugging_cache is True
+
+
 def test_a_class_that_is_kept_is_not_looked_for_again(spark: SparkSession) -> None:
     keep_classes(spark)
     jvm: Any = spark._jvm
@@ -130,9 +149,19 @@ def test_a_class_that_is_kept_is_not_looked_for_again(spark: SparkSession) -> No
     assert jvm.functions.lit(1).toString() == "1"
 
 
-def test_an_expression_is_parsed_with_its_names_unresolved(spark: SparkSession) -> None:
-    parsed = parsed_expression(spark, "nowhere + 1")
-    assert "UnresolvedAttribute" in [kind(node) for node in nodes(parsed)]
+def test_the_columns_that_an_expression_names_are_told_without_a_frame(spark: SparkSession) -> None:
+    assert names_in(spark, "nowhere + upper(`two words`.part) + nowhere * 2") == {
+        "nowhere",
+        "two words",
+    }
+    assert names_in(spark, "1 + 1") == set()
+
+
+def test_a_column_keeps_its_id_until_it_is_computed_again(numbers: DataFrame) -> None:
+    before = column_ids(numbers.withColumn("two words", F.lit("a")))
+    assert [*before] == ["n", "two words"]
+    after = column_ids(numbers.select("n", (F.col("n") + 0).alias("m")))
+    assert (after["n"] == before["n"], after["m"] in before.values()) == (True, False)
 
 
 def test_a_frame_is_explained_with_all_its_plans(numbers: DataFrame) -> None:
@@ -144,17 +173,29 @@ def test_a_frame_is_made_of_a_plan_that_was_rewritten(
     spark: SparkSession, numbers: DataFrame
 ) -> None:
     catalyst, plan = Catalyst(spark), analysed(numbers)
-    (n,) = items(plan.output())
-    no_names = catalyst.seq([])
-    identity = catalyst.NamedExpression.newExprId()
-    null = catalyst.Literal(None, n.dataType())
-    value = catalyst.If(catalyst.IsNull(n), null, n)
-    column = catalyst.Alias(value, "m", identity, no_names, catalyst.none, no_names)
-    kept = catalyst.Filter(catalyst.Literal.TrueLiteral(), plan)
-    frame = catalyst.frame(catalyst.Project(catalyst.seq([column]), kept))
-    assert [row.m for row in frame.collect()] == [1, 2, 3]
-    nothing = catalyst.LocalRelation(plan.output(), no_names, False, catalyst.none)
-    assert catalyst.frame(nothing).collect() == []
+    nothing = catalyst.LocalRelation(plan.output(), catalyst.seq([]), False, catalyst.none)
+    frame = catalyst.frame(nothing)
+    assert (frame.columns, frame.collect()) == (["n"], [])
+
+
+def test_steps_over_more_rows_leave_the_marked_ones_as_they_are(numbers: DataFrame) -> None:
+    marked = numbers.withColumn("mark", F.when(F.col("n") == 2, F.lit("bad")))
+    plain = marked.where("mark IS NULL").select("n")
+    top = plain.alias("rows").where("n < 3").select((10 / F.col("n")).alias("part"))
+    assert step_classes(top, plain) == ["Project", "Filter"]
+    both = guarded(marked, plain, top, "mark")
+    assert both is not None
+    assert [*map(tuple, both.sort("part").collect())] == [(None, "bad"), (10.0, None)]
+
+
+def test_steps_that_no_condition_guards_are_not_taken_along(numbers: DataFrame) -> None:
+    marked = numbers.withColumn("mark", F.lit(None).cast("string"))
+    plain = marked.where("mark IS NULL").select("n")
+    for top in (plain.select(F.rand()), plain.select(F.udf(lambda n: f"{n}!")("n"))):
+        assert step_classes(top, plain) == ["Project"]
+        assert guarded(marked, plain, top, "mark") is None
+    sums = plain.groupBy().sum("n")
+    assert (step_classes(sums, plain), guarded(marked, plain, sums, "mark")) == (None, None)
 
 
 def test_a_plan_is_shared_and_inlined_again(spark: SparkSession, numbers: DataFrame) -> None:

@@ -23,7 +23,8 @@ from tidemill.contract.errors import SpecError
 from tidemill.engine.query.expressions import refuse_expressions
 from tidemill.engine.query.file_columns import METADATA
 from tidemill.engine.query.pipeline_class import WATERMARK
-from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, parsed_expression
+from tidemill.engine.spark_internals.plan import analysed, items, kind
+from tidemill.engine.spark_internals.plan_outline import names_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
@@ -113,9 +114,7 @@ def refuse_unfaithful_types(columns: StructType, spec: Spec, spec_file: Path) ->
 
 def columns_named(sql: str) -> set[str]:
     """The columns that an expression names, each by the first part of its name."""
-    parsed = parsed_expression(SparkSession.active(), sql)
-    named = (node for node in nodes(parsed) if kind(node) == "UnresolvedAttribute")
-    return {node.nameParts().apply(0) for node in named}
+    return names_in(SparkSession.active(), sql)
 
 
 def _not_of_time(plan: Any, name: str) -> Iterator[str]:

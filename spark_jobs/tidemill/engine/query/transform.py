@@ -24,7 +24,7 @@ from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
 from tidemill.engine.spark_errors import said
 from tidemill.engine.spark_internals.call_sites import calls_noted
-from tidemill.engine.spark_internals.plan import analysed, items
+from tidemill.engine.spark_internals.plan_outline import column_ids
 from tidemill.spec.model import is_engine_column
 from tidemill.spec.spec import Spec
 
@@ -106,8 +106,8 @@ def apply(
             f"returns column '{reserved[0]}'",
             "Rename it: the engine adds a column of this name.",
         )
-    before = [_identities(frame) for frame in rows.values()]
-    after = _identities(result)
+    before = [column_ids(frame) for frame in rows.values()]
+    after = column_ids(result)
     for name in source_partitions(spec):
         if after.get(name) not in [columns[name] for columns in before]:
             raise _error(
@@ -175,11 +175,6 @@ def _refuse_other_arguments(
             f"does not take the inputs {', '.join(inputs)} ({error})",
             f"Write: def transform({', '.join(inputs)}): …",
         ) from error
-
-
-def _identities(frame: DataFrame) -> dict[str, int]:
-    """Column -> the id that Spark's analyser follows it by; a recomputed column has a new one."""
-    return {column.name(): column.exprId().id() for column in items(analysed(frame).output())}
 
 
 def _error(path: Path, what: str, remedy: str) -> SpecError:

@@ -1,6 +1,6 @@
 """Reading a Catalyst plan: the only place where an arbitrary DataFrame can be looked into.
 
-Relies on `Dataset.queryExecution`, `SessionState.optimizer` and `sqlParser`, and on `TreeNode`.
+Relies on `Dataset.queryExecution`, `SessionState.optimizer` and `TreeNode`.
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,6 @@ def analysed(frame: DataFrame) -> Any:
 def optimised(session: SparkSession, plan: Any) -> Any:
     """An analysed plan after the session's optimizer rules (`SessionState.optimizer`)."""
     return session._jsparkSession.sessionState().optimizer().execute(plan)
-
-
-def parsed_expression(session: SparkSession, sql: str) -> Any:
-    """An expression whose names are not resolved (`ParserInterface.parseExpression`)."""
-    return session._jsparkSession.sessionState().sqlParser().parseExpression(sql)
 
 
 def explained(frame: DataFrame) -> str:

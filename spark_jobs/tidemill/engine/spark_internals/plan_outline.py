@@ -4,15 +4,16 @@ Node by node that takes thousands of calls to the JVM, half of the time in which
 planned. A node of the outline answers by the names of Spark's; what it does not know it asks its
 original, which is looked for only then.
 
-Relies on `TreeNode.children` and `origin`, `QueryPlan.expressions`, `LogicalPlan.isStreaming`, and
-`Expression.deterministic`, `foldable` and `dataType`.
+Relies on `TreeNode.children` and `origin`, `QueryPlan.expressions` and `output`,
+`LogicalPlan.isStreaming`, `Expression.deterministic`, `foldable` and `dataType`, and
+`ParserInterface.parseExpression`.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.engine.spark_internals.java_object import java_object
 from tidemill.engine.spark_internals.plan import KIND, analysed
@@ -26,8 +27,10 @@ NAME = "tidemill.PlanOutline"
 SOURCE = """
 package tidemill;
 
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
@@ -37,6 +40,30 @@ public final class PlanOutline {
     StringBuilder lines = new StringBuilder();
     add(plan, lines);
     return lines.toString();
+  }
+
+  public String columns(LogicalPlan plan) {
+    StringBuilder found = new StringBuilder();
+    Iterator of = plan.output().iterator();
+    while (of.hasNext()) {
+      NamedExpression column = (NamedExpression) of.next();
+      found.append(column.exprId().id()).append(' ').append(column.name()).append('\\0');
+    }
+    return found.toString();
+  }
+
+  public String names(Expression expression) {
+    StringBuilder found = new StringBuilder();
+    addNames(expression, found);
+    return found.toString();
+  }
+
+  private void addNames(Expression expression, StringBuilder found) {
+    if (expression instanceof UnresolvedAttribute) {
+      found.append(((UnresolvedAttribute) expression).nameParts().apply(0)).append('\\0');
+    }
+    Iterator below = expression.children().iterator();
+    while (below.hasNext()) addNames((Expression) below.next(), found);
   }
 
   private void add(LogicalPlan plan, StringBuilder lines) {
@@ -169,6 +196,24 @@ def outlined(frame: DataFrame) -> Node:
         lines = java_object(frame.sparkSession, NAME, SOURCE).of(plan).split("\n")
         known[OUTLINE] = _node(iter(lines), original=plan)
     return known[OUTLINE]
+
+
+def column_ids(frame: DataFrame) -> dict[str, int]:
+    """Column -> the id that Spark's analyser follows it by; a recomputed column has a new one."""
+    found = java_object(frame.sparkSession, NAME, SOURCE).columns(analysed(frame))
+    columns = (column.split(" ", 1) for column in _of_text(found))
+    return {name: int(identity) for identity, name in columns}
+
+
+def names_in(session: SparkSession, sql: str) -> set[str]:
+    """The columns that an expression names, each by the first part of its name."""
+    parsed = session._jsparkSession.sessionState().sqlParser().parseExpression(sql)
+    return {*_of_text(java_object(session, NAME, SOURCE).names(parsed))}
+
+
+def _of_text(each: str) -> list[str]:
+    """The parts of a text, each of which ends with NUL, which no column has in its name."""
+    return each.split("\0")[:-1]
 
 
 def _node(lines: Iterator[str], **place: Any) -> Node:
