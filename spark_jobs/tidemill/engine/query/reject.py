@@ -9,8 +9,9 @@ Where `output.null_partition` is `keep`, a row without a partition's value is a 
 Hive and Delta '' is null there too, and so is the name of the null partition.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from operator import and_, or_
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
@@ -53,11 +54,8 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
     if METADATA in further or named_in_spec(spec, name):
         source, further = with_file(source), (*dict.fromkeys((*further, METADATA)),)
     columns = [F.col(quoted(column)) for column in spec.sources[name].columns]
-    time = spec.event_time_of(name)
-    has_time = F.col(CORRUPT).isNull()
-    if time is not None:
-        has_time &= F.col(quoted(time.column)).isNotNull()
-        has_time &= ~_is_far(source, time.column)
+    times = _of_time(spec, name, source)
+    has_time = reduce(and_, (~is_so for is_so in times.values()), F.col(CORRUPT).isNull())
     partitions = [
         F.when(has_time, F.expr(expression)).alias(partition)
         for partition, expression in cut.items()
@@ -76,7 +74,7 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
         )
     # Without the formats Spark would cut microseconds off.
     record = F.coalesce(F.col(CORRUPT), *delivered, F.to_json(F.struct(*columns), MICROSECONDS))
-    reason = _reason(spec, name, located)
+    reason = _reason(spec, name, times, {name: _has_none(located, name, spec) for name in cut})
     values = {name: _directory_value(located, name) for name in cut}
     if keeps_null:
         null = F.when(has_time, F.lit(NULL_PARTITION))
@@ -85,12 +83,12 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
             for name, value in values.items()
         }
     pairs = [part for name, value in values.items() for part in (F.lit(name), value)]
-    partition = F.create_map(*pairs) if pairs else F.lit(None)
+    partition = F.create_map(*pairs) if pairs else F.lit(None).cast("map<string, string>")
     reject = F.struct(
         reason.alias("reason"),
         F.col(ORIGIN).alias("file"),
         record.alias("record"),
-        partition.cast("map<string, string>").alias("partition"),
+        partition.alias("partition"),
     )
     reject = F.when(reason.isNotNull(), reject)
     try:
@@ -160,8 +158,11 @@ def reasons(spec: Spec, source: str) -> tuple[str, ...]:
 
 def _directory_value(located: DataFrame, partition: str) -> Column:
     """A partition's value as a directory's name has it; null where no directory can have it."""
-    text = F.col(quoted(partition)).cast("string")
-    return F.when(~_is_far(located, partition) & ~text.isin(*RESERVED), text)
+    value = F.col(quoted(partition))
+    if _is_text(located, partition):
+        return F.when(~value.isin(*RESERVED), value)
+    far, text = _is_far(located, partition), value.cast("string")
+    return text if far is None else F.when(~far, text)
 
 
 def _nullable(located: DataFrame, partition: str) -> Column:
@@ -174,29 +175,48 @@ def _is_text(rows: DataFrame, column: str) -> bool:
     return rows.schema[column].dataType.typeName() == "string"
 
 
-def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
-    """The first reason for rejecting a row; null for a good row."""
+def _reason(
+    spec: Spec, source: str, times: Mapping[str, Column], partitions: Mapping[str, Column]
+) -> Column:
+    """The first reason for rejecting a row; null for a good row.
+
+    Args:
+        times: Reason -> whether it holds, of the event time.
+        partitions: Partition column -> whether a row has none.
+    """
     reason = F.when(F.col(CORRUPT).isNotNull(), F.lit("malformed"))
-    time = spec.event_time_of(source)
-    if time is not None:
-        reason = reason.when(F.col(quoted(time.column)).isNull(), F.lit(NO_TIME))
-        reason = reason.when(_is_far(located, time.column), F.lit(FAR_TIME))
-    for name in source_partitions(spec):
-        missing = _is_far(located, name)
-        if not spec.output.keeps_null_partition:
-            missing |= F.col(quoted(name)).isNull()
-        if _is_text(located, name):
-            # '' is null to Spark, the name of the null partition to all who read directories.
-            missing |= F.col(quoted(name)).isin("", *RESERVED)
-        reason = reason.when(missing, F.lit(f"no partition {name}"))
+    for what, is_so in times.items():
+        reason = reason.when(is_so, F.lit(what))
+    for name, is_missing in partitions.items():
+        reason = reason.when(is_missing, F.lit(f"no partition {name}"))
     for name, rule in spec.row_rules_of(source).items():
         reason = reason.when(~F.coalesce(F.expr(rule), F.lit(False)), F.lit(f"rule {name}"))
     return reason
 
 
-def _is_far(rows: DataFrame, column: str) -> Column:
-    """Whether a date or time is outside the years 1 to 9999; never null."""
+def _of_time(spec: Spec, name: str, source: DataFrame) -> dict[str, Column]:
+    """What may be wrong with the event time of a source's row -> whether it is."""
+    time = spec.event_time_of(name)
+    if time is None:
+        return {}
+    far = _is_far(source, time.column)
+    missing = {NO_TIME: F.col(quoted(time.column)).isNull()}
+    return missing if far is None else {**missing, FAR_TIME: far}
+
+
+def _has_none(located: DataFrame, partition: str, spec: Spec) -> Column:
+    """Whether a row has no value of a partition, or one that no directory can have."""
+    value, far = F.col(quoted(partition)), _is_far(located, partition)
+    found = [] if far is None else [far]
+    if not spec.output.keeps_null_partition:
+        found.append(value.isNull())
+    if _is_text(located, partition):
+        # '' is null to Spark, the name of the null partition to all who read directories.
+        found.append(value.isin("", *RESERVED))
+    return reduce(or_, found) if found else F.lit(False)
+
+
+def _is_far(rows: DataFrame, column: str) -> Column | None:
+    """Whether a date or time is outside the years 1 to 9999: null for a null, None for others."""
     bounds = _CALENDAR.get(rows.schema[column].dataType.typeName())
-    if bounds is None:
-        return F.lit(False)
-    return F.coalesce(~F.col(quoted(column)).between(*map(F.expr, bounds)), F.lit(False))
+    return None if bounds is None else ~F.col(quoted(column)).between(*map(F.expr, bounds))

@@ -1,5 +1,8 @@
 """Timestamps of CSV files of the default format, which Spark reads as texts first."""
 
+from functools import reduce
+from operator import or_
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -50,11 +53,9 @@ def with_times(rows: DataFrame, schema: StructType, source: FileSource) -> DataF
             for name in times
         }
     )
-    lost = F.lit(False)
-    for name in times:
-        lost |= delivered[name].isNotNull() & F.col(parsed[name]).isNull()
-    record = F.when(lost, F.to_json(F.struct(*delivered.values())))
     found = {name: F.col(parsed[name]) for name in times}
+    lost = reduce(or_, (delivered[name].isNotNull() & found[name].isNull() for name in times))
+    record = F.when(lost, F.to_json(F.struct(*delivered.values())))
     corrupt = F.coalesce(F.col(CORRUPT), record)
     return rows.withColumns({**found, CORRUPT: corrupt}).drop(*parsed.values())
 

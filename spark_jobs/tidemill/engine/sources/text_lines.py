@@ -5,6 +5,8 @@ Spark puts U+FFFD where bytes are not in the encoding, and says nothing (Spark 4
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import reduce
+from operator import or_
 from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -89,9 +91,7 @@ def with_undecodable(rows: DataFrame, source: FileSource) -> DataFrame:
     if source.undecodable == "replace" or not texts:
         return rows
     columns = [F.col(f"`{name}`") for name in source.columns]
-    replaced = F.lit(False)
-    for text in texts:
-        replaced |= F.coalesce(F.contains(text, F.lit(REPLACEMENT)), F.lit(False))
+    replaced = reduce(or_, (F.contains(text, F.lit(REPLACEMENT)) for text in texts))
     record = F.when(replaced, F.to_json(F.struct(*columns)))
     return rows.withColumn(CORRUPT, F.coalesce(F.col(CORRUPT), record))
 
