@@ -11,8 +11,11 @@ from shutil import which
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.pipelines.json_pipeline import JsonPipeline
+from tidemill.engine.session import session_within
+from tidemill.toolchain.spark_conf import session_conf
 
 CODE = """
 import json
@@ -113,3 +116,16 @@ def test_a_query_with_state_starts_no_process_for_the_modes_of_its_files(
     assert told["batches"] == 1
     starts = (programs / "starts").read_text().splitlines()
     assert [line for line in starts if told["folder"] in line] == []
+
+
+def test_a_pipeline_of_a_group_has_its_own_settings_whatever_the_application_has(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    conf = {"spark.sql.files.maxPartitionBytes": "1048576", "spark.sql.ansi.enabled": "true"}
+    own = {"timezone": "Asia/Tokyo", "spark": {"conf": conf}}
+    flow = JsonPipeline(tmp_path, {"events": "at timestamp"}, own, "transform = None")
+    session = session_within(spark, flow.pipeline)
+    settings = session_conf(flow.pipeline.spec, root=flow.layout.root)
+    free = {key: value for key, value in settings.items() if session.conf.isModifiable(key)}
+    assert {key: session.conf.get(key) for key in free} == free
+    assert {**conf, "spark.sql.session.timeZone": "Asia/Tokyo"}.items() <= free.items()

@@ -5,8 +5,9 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 
+from pyspark import SparkContext
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
@@ -86,7 +87,10 @@ def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
         pipeline: The pipeline with the settings; those that cannot change any more stay.
     """
     session = shared.newSession()
+    there = _settings(shared.sparkContext)
     for key, value in _conf(pipeline).items():
+        if there.get(key) == value:
+            continue
         # `isModifiable` denies all keys that are not registered, such as those of RocksDB.
         with suppress(AnalysisException):
             session.conf.set(key, value)
@@ -112,6 +116,12 @@ def open_session(
     name, conf = f"tidemill {step} {pipeline.name}", _conf(pipeline)
     conn_id = pipeline.spec.spark.conn_id
     return _open(name, pipeline, conf, backlog_bytes, conn_id, for_days=for_days)
+
+
+@lru_cache(maxsize=1)
+def _settings(application: SparkContext) -> dict[str, str]:
+    """What every new session of an application begins with."""
+    return dict(application.getConf().getAll())
 
 
 def _conf(pipeline: Pipeline) -> Mapping[str, str]:
@@ -169,7 +179,7 @@ def _open(
     release_together(session)
     context = session.sparkContext
     context.setLogLevel("WARN")
-    logs_events = context.getConf().get("spark.eventLog.enabled") == "true"
+    logs_events = session.conf.get("spark.eventLog.enabled", "false") == "true"
     application = SparkApplication(id=context.applicationId, logs_events=logs_events)
     lost = None
     if is_local(str(context.master)):
