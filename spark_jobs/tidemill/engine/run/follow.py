@@ -64,9 +64,7 @@ class Following:
         written: list[Batch] = []
         working = True
         while working:
-            working = at_work(self.query)
-            if working:
-                self._wait()
+            working = self._wait()
             self.progress.look(self.query)
             # A batch is reported shortly after its commit, and only the report knows the rows it
             # read. Spark reports nothing of a continuous query.
@@ -79,19 +77,23 @@ class Following:
                 self.progress.remaining.take(batch)
                 self.run.context.log(self.progress.line(batch))
                 self._show(batch)
-            register.look(fresh, self.progress)
+            if working:
+                register.look(fresh, self.progress)
             written += fresh
         return written
 
-    def _wait(self) -> None:
-        """Wait for the query's end, or for so long that batches are looked at.
+    def _wait(self) -> bool:
+        """Wait for so long that batches are looked at; whether the query is still at work then.
 
         Not by `awaitTermination`: a signal that interrupts a call to the JVM has Py4J close other
         threads' connections too, and the brake's may hold Spark's lock, which none then gives back.
         """
         until = monotonic() + POLL_SECONDS
-        while monotonic() < until and at_work(self.query):
+        while at_work(self.query):
+            if monotonic() >= until:
+                return True
             sleep(STEP_SECONDS)
+        return False
 
     def _show(self, batch: Batch) -> None:
         if self.run.options.show is not None:

@@ -44,6 +44,8 @@ class Register:
         self._clock = run.clock
         self._due = 0.0
         self._line_due = time.monotonic() + LINE_SECONDS
+        # Spark plans the batch once more to print it. A query that ends at once is not asked.
+        self._plan_due = time.monotonic() + BEAT_SECONDS
         now = run.clock()
         self._document = RunningQuery(
             pipeline=run.pipeline.name,
@@ -86,7 +88,7 @@ class Register:
         if fresh:
             changes["last_batch"] = fresh[-1].batch
             changes["rows_per_second"] = progress.speed(fresh[-1].batch)
-        if known.batches + len(fresh) and known.plan is None:
+        if known.batches and known.plan is None and time.monotonic() >= self._plan_due:
             changes["plan"] = explained(self._query)
         self._document = known.model_copy(update=changes)
         self._write()
