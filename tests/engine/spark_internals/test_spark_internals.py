@@ -35,7 +35,7 @@ from tidemill.engine.spark_internals.plan import (
     nodes,
     optimised,
 )
-from tidemill.engine.spark_internals.plan_outline import column_ids, names_in, outlined
+from tidemill.engine.spark_internals.plan_outline import column_ids, columns_named, outlined
 from tidemill.engine.spark_internals.python_function import python_function, python_udfs
 from tidemill.engine.spark_internals.query_state import (
     at_work,
@@ -150,11 +150,11 @@ def test_a_class_that_is_kept_is_not_looked_for_again(spark: SparkSession) -> No
 
 
 def test_the_columns_that_an_expression_names_are_told_without_a_frame(spark: SparkSession) -> None:
-    assert names_in(spark, "nowhere + upper(`two words`.part) + nowhere * 2") == {
+    assert columns_named("nowhere + upper(`two words`.part) + nowhere * 2") == {
         "nowhere",
         "two words",
     }
-    assert names_in(spark, "1 + 1") == set()
+    assert columns_named("1 + 1") == set()
 
 
 def test_a_column_keeps_its_id_until_it_is_computed_again(numbers: DataFrame) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -24,7 +24,7 @@ from tidemill.engine.query.expressions import refuse_expressions
 from tidemill.engine.query.file_columns import METADATA
 from tidemill.engine.query.pipeline_class import WATERMARK
 from tidemill.engine.spark_internals.plan import analysed, items, kind
-from tidemill.engine.spark_internals.plan_outline import names_in
+from tidemill.engine.spark_internals.plan_outline import columns_named
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
@@ -110,11 +110,6 @@ def refuse_unfaithful_types(columns: StructType, spec: Spec, spec_file: Path) ->
                 column=name,
                 type=kind,
             )
-
-
-def columns_named(sql: str) -> set[str]:
-    """The columns that an expression names, each by the first part of its name."""
-    return names_in(SparkSession.active(), sql)
 
 
 def _not_of_time(plan: Any, name: str) -> Iterator[str]:

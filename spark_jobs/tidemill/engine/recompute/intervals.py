@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StructField, StructType, TimestampType
 
 from tidemill.engine.query.partition_columns import (
-    columns_named,
     result_partitions,
     source_partitions,
 )
@@ -25,6 +24,7 @@ from tidemill.engine.recompute.instants import (
     uncut,
 )
 from tidemill.engine.sources.kinds import read_stream
+from tidemill.engine.spark_internals.plan_outline import columns_named
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import Ledger

@@ -205,8 +205,9 @@ def column_ids(frame: DataFrame) -> dict[str, int]:
     return {name: int(identity) for identity, name in columns}
 
 
-def names_in(session: SparkSession, sql: str) -> set[str]:
+def columns_named(sql: str) -> set[str]:
     """The columns that an expression names, each by the first part of its name."""
+    session = SparkSession.active()
     parsed = session._jsparkSession.sessionState().sqlParser().parseExpression(sql)
     return {*_of_text(java_object(session, NAME, SOURCE).names(parsed))}
 
